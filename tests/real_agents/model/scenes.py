@@ -1,0 +1,133 @@
+"""What the model says and does, by the sentence that somebody wrote to the agent."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from tests.real_agents.model.conversation import Asked, Conversation
+
+PIXEL = "iVBORw0KGgoAAAANSUhEUgAAABAAAAAQCAIAAACQkWg2AAAAFklEQVR42mNgaPhPGhrVMKph1NCgAQBc/n+QpJ6kEgAAAABJRU5ErkJggg=="
+
+
+@dataclass(frozen=True)
+class Shell:
+    command: str
+
+
+@dataclass(frozen=True)
+class Edit:
+    path: str
+    old: str
+    new: str
+
+
+@dataclass(frozen=True)
+class Question:
+    text: str
+    options: tuple[str, ...]
+
+
+Action = Shell | Edit | Question
+
+
+@dataclass(frozen=True)
+class Step:
+    """One answer of the model: words, and perhaps one call of a tool."""
+
+    say: str = ""
+    do: Action | None = None
+    hold: bool = False
+    """Not answered before the test lets go."""
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """A sentence that a scene knows, and what the conversation holds before and after it."""
+
+    words: re.Match[str]
+    results: list[str]
+    said_before: list[str]
+
+    @property
+    def last_result(self) -> str:
+        return self.results[-1].strip() if self.results else ""
+
+
+def run(prompt: Prompt) -> list[Step]:
+    return [
+        Step("I will run that.", Shell(prompt.words["command"])),
+        Step(f"It printed: {prompt.last_result}"),
+    ]
+
+
+def edit(prompt: Prompt) -> list[Step]:
+    path, old, new = prompt.words["path"], prompt.words["old"], prompt.words["new"]
+    return [
+        Step("I look at it first.", Shell(f"cat {path}")),
+        Step("Now I change it.", Edit(path, old, new)),
+        Step(f"{path} now says {new}."),
+    ]
+
+
+def draw(prompt: Prompt) -> list[Step]:
+    path = prompt.words["path"]
+    return [
+        Step("I draw it.", Shell(f"printf %s '{PIXEL}' | base64 -d > {path}")),
+        Step(f"The picture is in {path}."),
+    ]
+
+
+def remember(prompt: Prompt) -> list[Step]:
+    return [Step(f"I keep the word {prompt.words['word']} in mind.")]
+
+
+def recall(prompt: Prompt) -> list[Step]:
+    """Answers from the model's own earlier words: they are there only when the agent resumed its session."""
+    kept = re.findall(r"I keep the word (\w+) in mind", "\n".join(prompt.said_before))
+    return [Step(f"The word was {kept[-1]}." if kept else "I remember no word.")]
+
+
+def say(prompt: Prompt) -> list[Step]:
+    return [Step(prompt.words["text"])]
+
+
+def ask(prompt: Prompt) -> list[Step]:
+    options = tuple(option.strip() for option in prompt.words["options"].split(","))
+    return [
+        Step("I need to know something.", Question(prompt.words["question"], options)),
+        Step(f"The answer: {prompt.last_result}"),
+    ]
+
+
+def hold(prompt: Prompt) -> list[Step]:
+    return [Step("I waited.", hold=True)]
+
+
+SCENES: dict[re.Pattern[str], Callable[[Prompt], list[Step]]] = {
+    re.compile(r"Run `(?P<command>[^`]+)`"): run,
+    re.compile(r"Change `(?P<old>[^`]+)` to `(?P<new>[^`]+)` in `(?P<path>[^`]+)`"): edit,
+    re.compile(r"Draw `(?P<path>[^`]+)`"): draw,
+    re.compile(r"Remember the word (?P<word>\w+)"): remember,
+    re.compile(r"Which word was it\?"): recall,
+    re.compile(r"Say `(?P<text>[^`]+)`"): say,
+    re.compile(r"Ask `(?P<question>[^`]+)` with `(?P<options>[^`]+)`"): ask,
+    re.compile(r"Wait for me"): hold,
+}
+
+
+def next_step(conversation: Conversation) -> tuple[int, Step] | None:
+    """The step to play and its number; None when nobody wrote a sentence that a scene knows."""
+    for at in reversed(range(len(conversation.events))):
+        event = conversation.events[at]
+        if not isinstance(event, Asked):
+            continue
+        # A prompt may quote what was said before; the request itself stands last.
+        known = [(found.start(), found, scene) for when, scene in SCENES.items() for found in when.finditer(event.text)]
+        if known:
+            _, words, scene = max(known, key=lambda match: match[0])
+            number = conversation.step_after(at)
+            steps = scene(Prompt(words, conversation.results_after(at), conversation.said_before(at)))
+            return number, steps[number] if number < len(steps) else Step("Done.")
+    return None

@@ -1,0 +1,59 @@
+"""An action as a call of a tool that the agent program offers."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+from tests.real_agents.model.conversation import Conversation, Json, Tool
+from tests.real_agents.model.scenes import Action, Edit, Question, Shell
+
+
+class NotOffered(Exception):
+    """The agent program has no tool for this action."""
+
+
+@dataclass(frozen=True)
+class Call:
+    tool: Tool
+    arguments: Json | str
+
+
+def call_for(action: Action, conversation: Conversation) -> Call:
+    tools = conversation.tools
+    program = tools.get("exec")
+    if program and program.free_text:
+        return _in_javascript(action, program)
+    match action:
+        case Shell(command) if tool := tools.get("Bash"):
+            return Call(tool, {"command": command, "description": "Run what was asked"})
+        case Shell(command) if tool := tools.get("exec_command"):
+            return Call(tool, {"cmd": command})
+        case Edit(path, old, new) if tool := tools.get("Edit"):
+            return Call(tool, {"file_path": path, "old_string": old, "new_string": new})
+        case Edit() if tool := tools.get("apply_patch"):
+            return Call(tool, _patch(action) if tool.free_text else {"input": _patch(action)})
+        case Question(text, options) if tool := tools.get("AskUserQuestion"):
+            choices = [{"label": option, "description": option} for option in options]
+            question = {"question": text, "header": "Choice", "options": choices, "multiSelect": False}
+            return Call(tool, {"questions": [question]})
+        case _:
+            raise NotOffered(f"no tool for {action} among {sorted(tools)}")
+
+
+def _in_javascript(action: Action, program: Tool) -> Call:
+    """Newer models give Codex one tool that runs JavaScript, which calls the others."""
+    match action:
+        case Shell(command):
+            inner = f"tools.exec_command({json.dumps({'cmd': command})})"
+        case Edit():
+            inner = f"tools.apply_patch({json.dumps(_patch(action))})"
+        case Question():
+            raise NotOffered("JavaScript asks no questions")
+    return Call(
+        program, f"const done = await {inner};\ntext(typeof done === 'string' ? done : JSON.stringify(done));\n"
+    )
+
+
+def _patch(edit: Edit) -> str:
+    return f"*** Begin Patch\n*** Update File: {edit.path}\n@@\n-{edit.old}\n+{edit.new}\n*** End Patch"
