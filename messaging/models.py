@@ -1,0 +1,129 @@
+"""What was said and done."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from django.db import models
+from django.db.models import F, Q
+from django.utils import timezone
+
+from rooms.models import Member, Room
+
+TOPIC = r"^[a-z0-9][a-z0-9._/-]{0,99}$"
+
+
+class Entry(models.Model):
+    """One thing that happened, with its room's next number. Only ``messaging.log`` writes it; nothing changes it.
+
+    ``principal``, ``source_turn``, ``connection`` and ``parent_seq`` are plain values: what they name may go.
+    """
+
+    class Kind(models.TextChoices):
+        MESSAGE = "message"
+        DELIVERED = "delivered"
+        READ = "read"
+        ACCEPTED = "accepted"
+        DECLINED = "declined"
+        DONE = "done"
+        TURN = "turn"
+        TEXT = "text"
+        PLAN = "plan"
+        TOOL_CALL = "tool_call"
+        FILE_CHANGE = "file_change"
+        ARTIFACT = "artifact"
+        NOTICE = "notice"
+        APPROVAL = "approval"
+        STATUS = "status"
+        JOINED = "joined"
+        LEFT = "left"
+        CONTROL = "control"
+        BLANKED = "blanked"
+
+    RECEIPTS = ("delivered", "read", "accepted", "declined", "done")
+
+    room = models.ForeignKey(Room, models.CASCADE, related_name="entries")
+    seq = models.PositiveBigIntegerField()
+    kind = models.CharField(max_length=12, choices=Kind.choices)
+    author = models.ForeignKey(Member, models.RESTRICT, null=True, blank=True, related_name="entries")
+    """None for the system."""
+    principal = models.BigIntegerField(null=True, blank=True)
+    """Id of the user in whose name it was done."""
+    source_turn = models.BigIntegerField(null=True, blank=True)
+    """The turn in which an agent did it."""
+    hop = models.PositiveSmallIntegerField(default=0)
+    topic = models.CharField(max_length=100, default="general")
+    parent_seq = models.PositiveBigIntegerField(null=True, blank=True)
+    subject = models.CharField(max_length=200, blank=True)
+    body = models.TextField(blank=True)
+    data = models.JSONField(default=dict, blank=True)
+    body_hash = models.CharField(max_length=64)
+    """SHA-256 over subject, body and data; it stays when they are blanked."""
+    ticket = models.CharField(max_length=200, blank=True)
+    session = models.CharField(max_length=100, blank=True)
+    connection = models.CharField(max_length=100, blank=True)
+    """What it came by: ``web``, ``machine:7``, ``connection:9``; empty for the system."""
+    client_id = models.CharField(max_length=200, blank=True)
+    digest = models.CharField(max_length=64)
+    """SHA-256 over the room's previous digest and this entry's canonical form."""
+    created_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["room", "seq"], name="entry_number_once"),
+            models.UniqueConstraint(
+                fields=["author", "connection", "client_id"], condition=~Q(client_id=""), name="entry_client_id_once"
+            ),
+            models.UniqueConstraint(
+                fields=["room", "parent_seq", "author", "kind"],
+                condition=Q(kind__in=["delivered", "read", "accepted", "declined", "done"]),
+                name="receipt_once",
+            ),
+            models.CheckConstraint(
+                condition=Q(parent_seq=None) | Q(parent_seq__lt=F("seq")), name="entry_parent_is_earlier"
+            ),
+            models.CheckConstraint(condition=Q(topic__regex=TOPIC), name="entry_topic_plain"),
+            models.CheckConstraint(
+                condition=Q(
+                    kind__in=[
+                        "message", "delivered", "read", "accepted", "declined", "done", "turn", "text", "plan",
+                        "tool_call", "file_change", "artifact", "notice", "approval", "status", "joined", "left",
+                        "control", "blanked",
+                    ]
+                ),
+                name="entry_kind_known",
+            ),
+        ]  # fmt: skip
+        indexes: ClassVar = [
+            models.Index(fields=["room", "parent_seq"], name="entry_children"),
+            models.Index(fields=["room", "created_at"], name="entry_age"),
+        ]
+
+    def save(self, *args: Any, **kwargs: Any) -> None:
+        raise TypeError("Entries are written by messaging.log alone, and never changed.")
+
+
+class Recipient(models.Model):
+    """A message in one member's inbox: a projection of the receipts, for speed."""
+
+    entry = models.ForeignKey(Entry, models.CASCADE, related_name="recipients")
+    member = models.ForeignKey(Member, models.CASCADE, related_name="inbox")
+    seq = models.PositiveBigIntegerField()
+    noticed_at = models.DateTimeField(null=True, blank=True)
+    read_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        constraints: ClassVar = [models.UniqueConstraint(fields=["entry", "member"], name="recipient_once")]
+        indexes: ClassVar = [
+            models.Index(fields=["member", "seq"], condition=Q(read_at=None), name="recipient_unread"),
+        ]
+
+
+class Attachment(models.Model):
+    """A file of an entry. Its bytes are stored once per content, under their SHA-256."""
+
+    entry = models.ForeignKey(Entry, models.CASCADE, related_name="attachments")
+    sha256 = models.CharField(max_length=64, db_index=True)
+    name = models.CharField(max_length=255)
+    content_type = models.CharField(max_length=100)
+    size = models.PositiveBigIntegerField()
