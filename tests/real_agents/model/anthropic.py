@@ -16,7 +16,7 @@ def read(body: Json) -> Conversation:
     conversation = Conversation(body.get("model", ""), bool(body.get("stream")))
     for tool in body.get("tools") or []:
         if name := tool.get("name"):
-            conversation.tools[name] = Tool(name, tool.get("input_schema") or {})
+            conversation.tools[name] = Tool(name)
     form = (body.get("output_config") or {}).get("format") or body.get("output_format") or {}
     conversation.schema = form.get("schema")
     for message in body.get("messages") or []:

@@ -41,10 +41,9 @@ Event = Asked | Answered | Called | Returned
 @dataclass(frozen=True)
 class Tool:
     name: str
-    properties: Json
     free_text: bool = False
     """Takes one text instead of a JSON object."""
-    description: str = ""
+    namespace: str = ""
 
 
 @dataclass

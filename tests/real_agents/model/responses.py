@@ -34,11 +34,13 @@ def read(body: Json) -> Conversation:
     return conversation
 
 
-def _offer(conversation: Conversation, tools: list[Json]) -> None:
+def _offer(conversation: Conversation, tools: list[Json], namespace: str = "") -> None:
     for tool in tools:
-        if name := tool.get("name"):
-            free_text = tool.get("type") == "custom"
-            conversation.tools[name] = Tool(name, tool.get("parameters") or {}, free_text, tool.get("description", ""))
+        kind, name = tool.get("type"), tool.get("name")
+        if kind == "namespace":
+            _offer(conversation, tool.get("tools") or [], tool["name"])
+        elif name:
+            conversation.tools[name] = Tool(name, free_text=kind == "custom", namespace=namespace)
 
 
 def whole(model: str, say: str) -> Json:
@@ -80,6 +82,8 @@ def _words(say: str) -> Json:
 
 def _called(call: Call, call_id: str) -> Json:
     item = {"id": f"call_{uuid4().hex}", "status": "completed", "call_id": f"call_{call_id}", "name": call.tool.name}
+    if call.tool.namespace:
+        item["namespace"] = call.tool.namespace
     if call.tool.free_text:
         return item | {"type": "custom_tool_call", "input": call.arguments}
     return item | {"type": "function_call", "arguments": json.dumps(call.arguments)}
