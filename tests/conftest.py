@@ -2,4 +2,4 @@
 
 from __future__ import annotations
 
-pytest_plugins = ["pytester", "tests.no_skips"]
+pytest_plugins = ["pytester"]

@@ -48,7 +48,7 @@ def _in_javascript(action: Action, program: Tool) -> Call:
             inner = f"tools.exec_command({json.dumps({'cmd': command})})"
         case Edit():
             inner = f"tools.apply_patch({json.dumps(_patch(action))})"
-        case Question():
+        case _:
             raise NotOffered("JavaScript asks no questions")
     return Call(
         program, f"const done = await {inner};\ntext(typeof done === 'string' ? done : JSON.stringify(done));\n"
