@@ -1,8 +1,8 @@
 # PostgreSQL and Redis of our own, on free ports, in a temporary folder. To be sourced: start_services, end_services.
-# They end with the shell that started them, so that shell has to call end_services in a trap.
+# Wants bin/env.sh sourced before. They outlive the shell that started them, so that has to call end_services in a trap.
 
 free_port() {
-  python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
+  "$PYTHON" -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
 }
 
 # PostgreSQL refuses to run as root.
