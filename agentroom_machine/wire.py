@@ -272,6 +272,8 @@ class ToolCallFact(Wire):
 
 
 class FileChangeFact(Wire):
+    """One file, counted since the turn began; a later fact with the same path takes the place of the earlier one."""
+
     kind: Literal["file_change"] = "file_change"
     path: Line
     """Relative to the working directory."""

@@ -1,0 +1,164 @@
+"""Talks to the server's machine API: one method for each call, errors as Offline or Rejected."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import httpx
+from pydantic import BaseModel, TypeAdapter, ValidationError
+
+from agentroom_machine import wire
+from agentroom_machine.errors import Offline, Rejected
+
+_AGENTS = TypeAdapter(list[wire.AgentSeen])
+_CALL = httpx.Timeout(20, connect=10)
+_FILE = httpx.Timeout(120, connect=10)
+
+
+class Client:
+    def __init__(self, server: str, token: str | None, transport: httpx.AsyncBaseTransport | None = None) -> None:
+        headers = {"Authorization": f"Bearer {token}"} if token else {}
+        self._http = httpx.AsyncClient(
+            base_url=server.rstrip("/"), headers=headers, timeout=_CALL, transport=transport, follow_redirects=False
+        )
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._http.aclose()
+
+    async def pair(self, request: wire.PairRequest) -> wire.PairReply:
+        return await self._ask("POST", "/api/machine/pairings", wire.PairReply, request)
+
+    async def pairing(self) -> wire.PairState:
+        return await self._ask("GET", "/api/machine/pairing", wire.PairState)
+
+    async def me(self) -> wire.PairState:
+        return await self._ask("GET", "/api/machine/me", wire.PairState)
+
+    async def agents(self) -> list[wire.AgentSeen]:
+        reply = await self._send("GET", "/api/machine/agents")
+        return _read(_AGENTS.validate_json, reply)
+
+    async def add_agent(self, agent: wire.AgentNew) -> wire.AgentConfig:
+        return await self._ask("POST", "/api/machine/agents", wire.AgentConfig, agent)
+
+    async def edit_agent(self, handle: str, edit: wire.AgentEdit) -> wire.AgentConfig:
+        return await self._ask("PATCH", f"/api/machine/agents/{handle}", wire.AgentConfig, edit)
+
+    async def remove_agent(self, handle: str) -> None:
+        await self._send("DELETE", f"/api/machine/agents/{handle}")
+
+    async def sync(self, request: wire.SyncRequest) -> wire.SyncReply:
+        timeout = httpx.Timeout(request.wait + 15, connect=10)
+        return await self._ask("POST", "/api/machine/sync", wire.SyncReply, request, timeout)
+
+    async def start(self, turn_id: int, request: wire.StartRequest) -> wire.StartReply:
+        return await self._ask("POST", f"/api/machine/turns/{turn_id}/start", wire.StartReply, request)
+
+    async def report(self, report: wire.Report) -> wire.Receipt:
+        return await self._ask("POST", "/api/machine/facts", wire.Receipt, report, _FILE)
+
+    async def stop(self, request: wire.StopRequest) -> wire.StopReply:
+        return await self._ask("POST", "/api/machine/stop", wire.StopReply, request)
+
+    async def has_file(self, sha256: str) -> bool:
+        try:
+            await self._send("HEAD", f"/api/machine/files/{sha256}")
+        except Rejected as refusal:
+            if refusal.status == 404:
+                return False
+            raise
+        return True
+
+    async def put_file(self, sha256: str, path: Path) -> None:
+        """Sends a file's bytes, read as they go out, so that a big one never stands in memory whole."""
+        size = path.stat().st_size
+        headers = {"Content-Type": "application/octet-stream", "Content-Length": str(size)}
+        await self._send(
+            "PUT", f"/api/machine/files/{sha256}", content=_pieces(path), headers=headers, timeout=_FILE
+        )
+
+    async def attachment(self, turn_id: int, sha256: str) -> bytes:
+        """The bytes of a file attached to a request; more than MAX_FILE is refused while it arrives."""
+        url = f"/api/machine/turns/{turn_id}/files/{sha256}"
+        try:
+            async with self._http.stream("GET", url, timeout=_FILE) as reply:
+                if reply.status_code >= 300:
+                    await reply.aread()
+                    _raise(reply)
+                body = bytearray()
+                async for piece in reply.aiter_bytes():
+                    body += piece
+                    if len(body) > wire.MAX_FILE:
+                        raise Rejected(413, "too_large", "The attached file is too large.")
+        except httpx.TransportError as error:
+            raise Offline(_why(error)) from None
+        return bytes(body)
+
+    async def reachable(self) -> httpx.Response:
+        """GET /healthz: the raw answer, for the doctor, who looks at the clock in it too."""
+        try:
+            return await self._http.get("/healthz")
+        except httpx.TransportError as error:
+            raise Offline(_why(error)) from None
+
+    async def _ask[Reply: BaseModel](
+        self,
+        method: str,
+        path: str,
+        reply: type[Reply],
+        body: BaseModel | None = None,
+        timeout: httpx.Timeout = _CALL,
+    ) -> Reply:
+        content = body.model_dump_json(exclude_none=method == "PATCH") if body else None
+        answer = await self._send(
+            method, path, content=content, headers={"Content-Type": "application/json"} if body else {}, timeout=timeout
+        )
+        return _read(reply.model_validate_json, answer)
+
+    async def _send(self, method: str, path: str, **options: Any) -> httpx.Response:
+        try:
+            reply = await self._http.request(method, path, **options)
+        except (httpx.TransportError, httpx.InvalidURL) as error:
+            raise Offline(_why(error)) from None
+        if reply.status_code >= 300:
+            _raise(reply)
+        return reply
+
+
+def _raise(reply: httpx.Response) -> None:
+    if reply.status_code >= 500 or reply.status_code in {408, 425, 429}:
+        raise Offline(f"The server answers {reply.status_code} for now.")
+    try:
+        problem = wire.Problem.model_validate_json(reply.content)
+    except ValidationError:
+        words = "The server sent us elsewhere" if reply.is_redirect else "The server refused"
+        problem = wire.Problem(title=f"{words} ({reply.status_code}).", status=reply.status_code)
+    code = problem.code or {401: "revoked", 404: "not_found", 409: "conflict"}.get(reply.status_code, "")
+    raise Rejected(reply.status_code, code, problem.title, problem.detail)
+
+
+def _read[Reply](validate: Any, reply: httpx.Response) -> Reply:
+    try:
+        answer: Reply = validate(reply.content)
+    except ValidationError:
+        # A captive portal or a proxy's page answers 200 as well.
+        raise Offline("What answers there does not speak like an Agentroom server.") from None
+    return answer
+
+
+def _why(error: Exception) -> str:
+    return f"The server can't be reached: {error or type(error).__name__}."
+
+
+async def _pieces(path: Path) -> AsyncIterator[bytes]:
+    with path.open("rb") as file:
+        while piece := file.read(256 * 1024):
+            yield piece
