@@ -1,0 +1,74 @@
+"""Who comes in, and as what: a function for each thing that someone can do."""
+
+from __future__ import annotations
+
+from rooms.membership.agents import add_agent, edit_agent, picture_kind, register_agent, set_avatar
+from rooms.membership.connections import connect, connect_account, revoke_connection
+from rooms.membership.direct import direct_requests, direct_room, reachable_agent, waits_for_owner
+from rooms.membership.invites import (
+    accept_invite,
+    invite,
+    invite_for,
+    join_as_new_person,
+    revoke_invite,
+    seat_by_invite,
+)
+from rooms.membership.pairing import (
+    as_code,
+    confirm_pairing,
+    decline_pairing,
+    pairing_state,
+    start_pairing,
+    waiting_pairing,
+)
+from rooms.membership.people import (
+    first_link,
+    first_link_open,
+    link_holder,
+    make_person,
+    sign_in_link,
+    use_first_link,
+    use_sign_in_link,
+)
+from rooms.membership.rooms import account_chat, create_room, reading_changed, rename, rooms_of, say, seats_of
+
+__all__ = [
+    "accept_invite",
+    "account_chat",
+    "add_agent",
+    "as_code",
+    "confirm_pairing",
+    "connect",
+    "connect_account",
+    "create_room",
+    "decline_pairing",
+    "direct_requests",
+    "direct_room",
+    "edit_agent",
+    "first_link",
+    "first_link_open",
+    "invite",
+    "invite_for",
+    "join_as_new_person",
+    "link_holder",
+    "make_person",
+    "pairing_state",
+    "picture_kind",
+    "reachable_agent",
+    "reading_changed",
+    "register_agent",
+    "rename",
+    "revoke_connection",
+    "revoke_invite",
+    "rooms_of",
+    "say",
+    "seat_by_invite",
+    "seats_of",
+    "set_avatar",
+    "sign_in_link",
+    "start_pairing",
+    "use_first_link",
+    "use_sign_in_link",
+    "waiting_pairing",
+    "waits_for_owner",
+]
