@@ -28,6 +28,7 @@ class Heard:
     text: str = ""
     titles: list[str] = field(default_factory=list)
     asked: list[str] = field(default_factory=list)
+    questions: list[str] = field(default_factory=list)
     diffs: list[tuple[str, str | None, str]] = field(default_factory=list)
     """Path, old text, new text."""
 
@@ -56,6 +57,16 @@ class Listener:
         once = next(option for option in options if option.kind == "allow_once")
         allowed = schema.AllowedOutcome(outcome="selected", option_id=once.option_id)
         return schema.RequestPermissionResponse(outcome=allowed)
+
+    async def create_elicitation(
+        self, message: str, mode: schema.ElicitationFormSessionMode, **more: Any
+    ) -> schema.AcceptElicitationResponse:
+        """Takes the last option of each list."""
+        self.heard.questions.append(message)
+        fields = mode.requested_schema.properties or {}
+        choices = {name: field.one_of for name, field in fields.items() if getattr(field, "one_of", None)}
+        content = {name: options[-1].const for name, options in choices.items()}
+        return schema.AcceptElicitationResponse(action="accept", content=content)
 
 
 @dataclass
@@ -96,9 +107,16 @@ async def agent(program: str, *, mode: str, env: Mapping[str, str], folder: Path
         limit=LARGEST_LINE,
     )
     listener = Listener()
-    connection = acp.connect_to_agent(cast(acp.Client, listener), process.stdin, process.stdout)
+    connection = acp.connect_to_agent(
+        cast(acp.Client, listener), process.stdin, process.stdout, use_unstable_protocol=True
+    )
     try:
-        await connection.initialize(protocol_version=acp.PROTOCOL_VERSION)
+        await connection.initialize(
+            protocol_version=acp.PROTOCOL_VERSION,
+            client_capabilities=schema.ClientCapabilities(
+                elicitation=schema.ElicitationCapabilities(form=schema.ElicitationFormCapabilities())
+            ),
+        )
         yield Agent(connection, listener, process, mode, folder)
     finally:
         os.killpg(process.pid, signal.SIGKILL)

@@ -60,3 +60,12 @@ async def test_a_new_session_remembers_nothing(runtime: Runtime, kitchen: Path) 
     async with agent(runtime.program, mode=runtime.mode, env=runtime.env, folder=kitchen) as cook:
         await cook.ask(await cook.begin(), "Remember the word saffron")
         assert (await cook.ask(await cook.begin(), "Which word was it?")).text == "I remember no word."
+
+
+async def test_claude_asks_a_plain_question_and_hears_the_answer(model: Model, tmp_path: Path, kitchen: Path) -> None:
+    """Codex has a tool for it too, which answers that it is not available in this mode."""
+    env = homes.claude(tmp_path / "home", model.url)
+    async with agent("claude-agent-acp", mode="default", env=env, folder=kitchen) as cook:
+        heard = await cook.ask(await cook.begin(), "Ask `Which soup?` with `leek, tomato`")
+        assert heard.questions == ["Which soup?"]
+        assert "tomato" in heard.text

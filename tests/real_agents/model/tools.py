@@ -22,7 +22,7 @@ class Call:
 def call_for(action: Action, conversation: Conversation) -> Call:
     tools = conversation.tools
     program = tools.get("exec")
-    if program and program.free_text:
+    if program and program.free_text and not isinstance(action, Question):
         return _in_javascript(action, program)
     match action:
         case Shell(command) if tool := tools.get("Bash"):
@@ -41,15 +41,13 @@ def call_for(action: Action, conversation: Conversation) -> Call:
             raise NotOffered(f"no tool for {action} among {sorted(tools)}")
 
 
-def _in_javascript(action: Action, program: Tool) -> Call:
+def _in_javascript(action: Shell | Edit, program: Tool) -> Call:
     """Newer models give Codex one tool that runs JavaScript, which calls the others."""
     match action:
         case Shell(command):
             inner = f"tools.exec_command({json.dumps({'cmd': command})})"
         case Edit():
             inner = f"tools.apply_patch({json.dumps(_patch(action))})"
-        case _:
-            raise NotOffered("JavaScript asks no questions")
     return Call(
         program, f"const done = await {inner};\ntext(typeof done === 'string' ? done : JSON.stringify(done));\n"
     )
