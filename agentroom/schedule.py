@@ -1,0 +1,28 @@
+"""The background work: what is done again and again, by the pump's thread or by Celery, and how often.
+
+The truth is in tables. A missed beat costs time and nothing else, and two at once do no harm.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import approvals.tasks
+import messaging.tasks
+
+
+@dataclass(frozen=True)
+class Job:
+    name: str
+    every: float
+    """Seconds."""
+    work: Callable[[], None]
+
+
+JOBS = (
+    Job("approvals.lapse", 5, approvals.tasks.lapse),
+    Job("approvals.expire", 10, approvals.tasks.expire),
+    Job("approvals.nudge_machines", 30, approvals.tasks.nudge_machines),
+    Job("messaging.prune", 3600, messaging.tasks.prune),
+)

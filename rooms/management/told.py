@@ -1,0 +1,48 @@
+"""What a command of a script's says: words for people or JSON, and refusals that say what to do."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError
+from django.urls import reverse
+
+from rooms.errors import NotFound, RuleError
+from rooms.models import User
+
+
+class Told(BaseCommand):
+    """A command with ``--json``, whose errors are sentences and end with 1."""
+
+    requires_system_checks: list[str] = []
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("--json", action="store_true", dest="as_json", help="Print one JSON object.")
+
+    def tell(self, facts: dict[str, str | int], words: str, *, as_json: bool) -> None:
+        self.stdout.write(json.dumps(facts) if as_json else words)
+
+
+@contextmanager
+def refusals() -> Iterator[None]:
+    """A rule's refusal becomes the command's error."""
+    try:
+        yield
+    except RuleError as error:
+        raise CommandError(error.detail or "There is no such thing.") from None
+
+
+def person_called(handle: str) -> User:
+    try:
+        return User.objects.get(username=handle.lower().removeprefix("@"))
+    except User.DoesNotExist:
+        raise NotFound(f"Nobody here is called {handle}. Make them: ./manage.py person {handle}") from None
+
+
+def address(name: str, *args: str | int) -> str:
+    """The full URL of a page, as people outside reach it."""
+    return settings.PUBLIC_URL + reverse(name, args=args)
