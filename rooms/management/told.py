@@ -1,4 +1,4 @@
-"""What a command of a script's says: words for people or JSON, and refusals that say what to do."""
+"""What the commands have in common: words for people or JSON, and refusals that say what to do."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ class Command(Told):
                 found = Agent.objects.filter(owner=by, handle=agent.lower(), retired_at=None).first()
                 if found is None:
                     raise NotFound(f"{owner} has no agent called {agent}. See: agentroom agents")
-                connection, token = membership.connect(by, agent=found, room=room, name=name)
+                connection, token = membership.connect(by, agent=found.pk, room=room, name=name)
             else:
                 connection, token = membership.connect_account(person_called(account or ""), name)
         self.tell(
