@@ -120,10 +120,12 @@ class Recipient(models.Model):
 
 
 class Attachment(models.Model):
-    """A file of an entry. Its bytes are stored once per content, under their SHA-256."""
+    """A file of an entry. Its bytes lie under its source and SHA-256."""
 
     entry = models.ForeignKey(Entry, models.CASCADE, related_name="attachments")
-    sha256 = models.CharField(max_length=64, db_index=True)
+    source = models.CharField(max_length=40)
+    """Whose content it is, see ``messaging.files``."""
+    sha256 = models.CharField(max_length=64)
     name = models.CharField(max_length=255)
     content_type = models.CharField(max_length=100)
     size = models.PositiveBigIntegerField()

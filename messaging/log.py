@@ -1,0 +1,182 @@
+"""The one place that writes entries.
+
+A room's number and digest move in the same transaction as the entries they count, under the room's row lock, so
+numbers become visible in order and none is ever skipped.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from django.db import connection
+from django.utils import timezone
+
+from messaging import nudge
+from messaging.models import Entry
+from rooms.errors import Conflict, NotFound
+from rooms.models import Member, Room
+from rooms.rules import rule
+
+WINDOW = 1000
+"""Numbers that one read examines at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class New:
+    """An entry to be. Everything but ``kind`` may be left out."""
+
+    kind: Entry.Kind
+    author: Member | None = None
+    body: str = ""
+    subject: str = ""
+    data: dict[str, Any] = field(default_factory=dict)
+    parent_seq: int | None = None
+    principal: int | None = None
+    source_turn: int | None = None
+    hop: int = 0
+    topic: str = "general"
+    ticket: str = ""
+    session: str = ""
+    connection: str = ""
+    client_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    entries: list[Entry]
+    cursor: int
+    """The number that this read reached: ask for what comes after it."""
+    last_seq: int
+    has_more: bool
+
+
+def clean(value: Any) -> Any:
+    """Text that every database and every strict JSON reader takes: no NUL, no half of a surrogate pair."""
+    if isinstance(value, str):
+        return value.replace("\0", "\N{REPLACEMENT CHARACTER}").encode("utf-8", "replace").decode("utf-8")
+    if isinstance(value, dict):
+        return {clean(key): clean(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [clean(item) for item in value]
+    return value
+
+
+def content_hash(subject: str, body: str, data: dict[str, Any]) -> str:
+    """SHA-256, hex, over what a person wrote or a machine reported."""
+    return hashlib.sha256(_canonical([subject, body, data])).hexdigest()
+
+
+def chained(previous: str, entry: Entry) -> str:
+    """The digest of ``entry`` behind ``previous``: SHA-256, hex, over both."""
+    form = [
+        previous, entry.room_id, entry.seq, entry.kind, entry.author_id, entry.principal, entry.source_turn, entry.hop,
+        entry.topic, entry.parent_seq, entry.body_hash, entry.ticket, entry.session, entry.connection, entry.client_id,
+        entry.created_at.isoformat(),
+    ]  # fmt: skip
+    return hashlib.sha256(_canonical(form)).hexdigest()
+
+
+def _canonical(value: Any) -> bytes:
+    return json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+@rule
+def append(room_id: int, *new: New) -> list[Entry]:
+    """Store entries under the room's next numbers and return them, the whole lot or nothing.
+
+    The same author, connection and client_id again is the same entry when its content is the same, else a Conflict.
+    """
+    if not new:
+        return []
+    with connection.cursor() as cursor:
+        # This locks the row. The number moves first, so two writers can never take the same one.
+        cursor.execute(
+            "UPDATE rooms_room SET last_seq = last_seq + 0 WHERE id = %s RETURNING last_seq, last_digest", [room_id]
+        )
+        row = cursor.fetchone()
+    if row is None:
+        raise NotFound("The room is gone.")
+    seq, digest = int(row[0]), str(row[1])
+    now = timezone.now()
+    known = _already_stored(new)
+    result: list[Entry] = []
+    fresh: list[Entry] = []
+    for item in (_cleaned(item) for item in new):
+        body_hash = content_hash(item.subject, item.body, item.data)
+        key = (item.author.pk if item.author else None, item.connection, item.client_id)
+        if item.client_id and (old := known.get(key)) is not None:
+            if old.body_hash != body_hash or old.room_id != room_id:
+                raise Conflict("The same client_id was used before with another content.", field="client_id")
+            result.append(old)
+            continue
+        seq += 1
+        entry = Entry(
+            room_id=room_id, seq=seq, kind=item.kind, author=item.author, principal=item.principal,
+            source_turn=item.source_turn, hop=item.hop, topic=item.topic, parent_seq=item.parent_seq,
+            subject=item.subject, body=item.body, data=item.data, body_hash=body_hash, ticket=item.ticket,
+            session=item.session, connection=item.connection, client_id=item.client_id, created_at=now,
+        )  # fmt: skip
+        entry.digest = digest = chained(digest, entry)
+        if item.client_id:
+            known[key] = entry
+        fresh.append(entry)
+        result.append(entry)
+    if fresh:
+        Entry.objects.bulk_create(fresh)
+        Room.objects.filter(pk=room_id).update(last_seq=seq, last_digest=digest)
+        nudge.room(room_id)
+    return result
+
+
+def _cleaned(item: New) -> New:
+    return replace(item, subject=clean(item.subject), body=clean(item.body), data=clean(item.data))
+
+
+def _already_stored(new: Iterable[New]) -> dict[tuple[int | None, str, str], Entry]:
+    wanted = [item for item in new if item.client_id and item.author]
+    if not wanted:
+        return {}
+    found = Entry.objects.filter(
+        author_id__in={item.author.pk for item in wanted if item.author},
+        client_id__in={item.client_id for item in wanted},
+    )
+    return {(entry.author_id, entry.connection, entry.client_id): entry for entry in found}
+
+
+def after(room_id: int, cursor: int, *, limit: int = 500) -> Page:
+    """What comes after ``cursor``, oldest first. The last number is read before the rows, so none is passed over."""
+    last = Room.objects.filter(pk=room_id).values_list("last_seq", flat=True).first()
+    if last is None:
+        raise NotFound("The room is gone.")
+    cursor = max(0, min(cursor, last))
+    reach = min(last, cursor + WINDOW)
+    rows = list(
+        Entry.objects.filter(room_id=room_id, seq__gt=cursor, seq__lte=reach)
+        .select_related("author")
+        .order_by("seq")[: limit + 1]
+    )
+    if len(rows) > limit:
+        rows = rows[:limit]
+        reach = rows[-1].seq
+    return Page(rows, reach, last, reach < last)
+
+
+def before(room_id: int, seq: int | None = None, *, limit: int = 50) -> list[Entry]:
+    """The newest ``limit`` entries that stand by themselves in the timeline, before ``seq`` if given; oldest first."""
+    rows = Entry.objects.filter(room_id=room_id, parent_seq=None)
+    if seq is not None:
+        rows = rows.filter(seq__lt=seq)
+    return list(rows.select_related("author").order_by("-seq")[:limit])[::-1]
+
+
+def children(room_id: int, parent_seqs: Iterable[int]) -> list[Entry]:
+    """What happened under these entries, in order."""
+    return list(
+        Entry.objects.filter(room_id=room_id, parent_seq__in=list(parent_seqs))
+        .select_related("author")
+        .order_by("seq")
+    )

@@ -1,0 +1,90 @@
+"""Fetch through the actor: what is absent and what is not theirs look the same."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from django.contrib.auth.models import AnonymousUser
+from django.db import connection
+from django.db.models import F, Q, QuerySet
+from django.utils import timezone
+
+from rooms.errors import NotFound, Refused
+from rooms.models import Agent, Machine, Member, Room, User
+
+ABSENT = "It does not exist, or it is not yours to see."
+
+
+def seated(room: Room | int) -> QuerySet[Member]:
+    """Everybody who sits in the room now."""
+    room_id = room if isinstance(room, int) else room.pk
+    return Member.objects.filter(room_id=room_id, left_at=None).filter(
+        Q(expires_at=None) | Q(expires_at__gt=timezone.now())
+    )
+
+
+def member_for(user: User | AnonymousUser | None, room_id: int) -> Member:
+    """The person's seat in that room, with ``member.room``; NotFound for everybody else."""
+    if user is None or not user.is_authenticated or not user.is_active:
+        raise NotFound(ABSENT)
+    member = seated(room_id).filter(user_id=user.pk).select_related("room", "user").first()
+    if member is None:
+        raise NotFound(ABSENT)
+    return member
+
+
+def writer_for(user: User, room_id: int) -> Member:
+    """As ``member_for``, but only a seat that may write; Refused for a viewer or keeper, and in an archived room."""
+    member = member_for(user, room_id)
+    if member.room.archived_at is not None:
+        raise Refused("This room is archived. Nothing more can be written here.")
+    if not member.may_ask:
+        raise Refused("You read this room; its owner can let you write.")
+    return member
+
+
+def owned_room(user: User, room_id: int) -> Room:
+    """A room that the person owns. Who sits in it but doesn't own it is told so."""
+    room = Room.objects.filter(pk=room_id, owner_id=user.pk).first()
+    if room is None:
+        member_for(user, room_id)
+        raise Refused("Only the room's owner can do that.")
+    return room
+
+
+def owned_agent(user: User, agent_id: int) -> Agent:
+    agent = Agent.objects.select_related("machine").filter(pk=agent_id, owner_id=user.pk, retired_at=None).first()
+    if agent is None:
+        raise NotFound(ABSENT)
+    return agent
+
+
+def owned_machine(user: User, machine_id: int) -> Machine:
+    machine = Machine.objects.filter(pk=machine_id, owner_id=user.pk, revoked_at=None).first()
+    if machine is None:
+        raise NotFound(ABSENT)
+    return machine
+
+
+def lock_rooms(room_ids: Iterable[int]) -> dict[int, Room]:
+    """Lock these rooms' rows in id order, so that two rules can't wait for each other."""
+    rooms = Room.objects.filter(pk__in=set(room_ids)).order_by("pk")
+    if connection.features.has_select_for_update:
+        rooms = rooms.select_for_update()
+    return {room.pk: room for room in rooms}
+
+
+def lock_machine(machine_id: int) -> Machine:
+    """Lock a machine's row; always after the rooms'."""
+    machines = Machine.objects.filter(pk=machine_id)
+    if connection.features.has_select_for_update:
+        machines = machines.select_for_update()
+    machine = machines.first()
+    if machine is None:
+        raise NotFound(ABSENT)
+    return machine
+
+
+def rights_changed(room_id: int) -> None:
+    """Somebody's right to read this room may have changed: every open page reads its own again."""
+    Room.objects.filter(pk=room_id).update(membership_version=F("membership_version") + 1)
