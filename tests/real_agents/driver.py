@@ -64,8 +64,8 @@ class Listener:
         """Takes the last option of each list."""
         self.heard.questions.append(message)
         fields = mode.requested_schema.properties or {}
-        choices = {name: field.one_of for name, field in fields.items() if getattr(field, "one_of", None)}
-        content = {name: options[-1].const for name, options in choices.items()}
+        choices = {name: getattr(field, "one_of", None) for name, field in fields.items()}
+        content = {name: options[-1].const for name, options in choices.items() if options}
         return schema.AcceptElicitationResponse(action="accept", content=content)
 
 

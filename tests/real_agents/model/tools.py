@@ -43,11 +43,10 @@ def call_for(action: Action, conversation: Conversation) -> Call:
 
 def _in_javascript(action: Shell | Edit, program: Tool) -> Call:
     """Newer models give Codex one tool that runs JavaScript, which calls the others."""
-    match action:
-        case Shell(command):
-            inner = f"tools.exec_command({json.dumps({'cmd': command})})"
-        case Edit():
-            inner = f"tools.apply_patch({json.dumps(_patch(action))})"
+    if isinstance(action, Shell):
+        inner = f"tools.exec_command({json.dumps({'cmd': action.command})})"
+    else:
+        inner = f"tools.apply_patch({json.dumps(_patch(action))})"
     return Call(
         program, f"const done = await {inner};\ntext(typeof done === 'string' ? done : JSON.stringify(done));\n"
     )
