@@ -119,6 +119,7 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "allauth.account.middleware.AccountMiddleware",
+    "rooms.views.errors.RuleErrors",
 ]
 
 ROOT_URLCONF = "agentroom.urls"
@@ -197,6 +198,8 @@ AUTH_PASSWORD_VALIDATORS = [
 LOGIN_URL = "account_login"
 LOGIN_REDIRECT_URL = "/"
 ACCOUNT_ADAPTER = "rooms.sign_up.Adapter"
+ACCOUNT_RATE_LIMITS = {"join": "20/m/ip", "link": "20/m/ip", "pair": "20/m/user"}
+"""Beside allauth's own limits: joining by an invite, signing in by a link, confirming a machine."""
 ACCOUNT_LOGIN_METHODS = {"username", "email"}
 ACCOUNT_SIGNUP_FIELDS = ["username*", "email", "password1*"]
 ACCOUNT_EMAIL_VERIFICATION = "optional"
