@@ -1,8 +1,7 @@
-"""The scripted model, and a folder for the agents to work in."""
+"""The scripted model, and where the real agents are."""
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -30,20 +29,3 @@ def model() -> Iterator[Model]:
     with scripted_model() as model:
         yield model
     assert not model.failures
-
-
-@pytest.fixture
-def kitchen(tmp_path: Path) -> Path:
-    """A git repository with one file."""
-    folder = tmp_path / "kitchen"
-    folder.mkdir()
-    (folder / "menu.txt").write_text("soup\nbread\n")
-    for command in (
-        ["init", "-q", "-b", "main"],
-        ["config", "user.email", "alice@example.org"],
-        ["config", "user.name", "Alice"],
-        ["add", "."],
-        ["commit", "-q", "-m", "Write the menu"],
-    ):
-        subprocess.run(["git", *command], cwd=folder, check=True)
-    return folder

@@ -1,4 +1,4 @@
-"""A home of its own for each real agent, with the scripted model in it: nothing of the user's is read."""
+"""What makes a real agent ask the scripted model, from a home of its own: nothing of the user's is read."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ JAVASCRIPT = "gpt-6.1-sol"
 """Codex offers this model one tool, which runs JavaScript."""
 
 
-def environment(home: Path) -> dict[str, str]:
-    """Every variable of an agent's process; the rest of this process's are left out."""
+def surroundings(home: Path) -> dict[str, str]:
     # Not the home's parent: Codex makes no helper programs below the temporary folder.
     temporary = home / "tmp"
     temporary.mkdir(parents=True, exist_ok=True)
     path = os.pathsep.join([str(PROGRAMS), os.environ["PATH"]])
-    return {"HOME": str(home), "TMPDIR": str(temporary), "PATH": path, "LANG": "C.UTF-8"}
+    return {"HOME": str(home), "TMPDIR": str(temporary), "PATH": path}
 
 
 def claude(home: Path, url: str) -> Mapping[str, str]:
+    """The variables that Claude Code's process gets."""
     settings = home / ".claude"
     settings.mkdir(parents=True, exist_ok=True)
-    return environment(home) | {
+    return surroundings(home) | {
         "CLAUDE_CONFIG_DIR": str(settings),
         "ANTHROPIC_BASE_URL": url,
         "ANTHROPIC_API_KEY": "not-a-key",
@@ -46,12 +46,12 @@ def claude(home: Path, url: str) -> Mapping[str, str]:
 
 
 def codex(home: Path, url: str, *, model: str = PLAIN_TOOLS) -> Mapping[str, str]:
+    """The variables that Codex's process gets."""
     settings = home / ".codex"
     settings.mkdir(parents=True, exist_ok=True)
     (settings / "config.toml").write_text(CODEX_SETTINGS.format(model=model, url=url))
-    return environment(home) | {
+    return surroundings(home) | {
         "CODEX_HOME": str(settings),
         "SCRIPTED_MODEL_KEY": "not-a-key",
         "NO_BROWSER": "1",
-        "INITIAL_AGENT_MODE": "workspace-write",
     }

@@ -10,7 +10,13 @@ import pytest
 
 from tests.real_agents import homes
 from tests.real_agents.driver import agent
+from tests.real_agents.kitchen import repository
 from tests.real_agents.model.server import Model
+
+
+@pytest.fixture
+def kitchen(tmp_path: Path) -> Path:
+    return repository(tmp_path / "kitchen")
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,117 @@
+"""The whole way with the real Claude Code and the real Codex: a member's words, the owner's yes, the agent's work."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.live import Live
+from tests.real_agents import homes
+from tests.real_agents.kitchen import Kitchen, repository
+from tests.real_agents.model.server import scripted_model
+
+RUNTIMES = {"claude": homes.claude, "codex": homes.codex}
+
+
+@pytest.fixture(scope="module", params=RUNTIMES)
+def kitchen(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kitchen]:
+    """Bob may always start; what the agent then wants is still asked."""
+    runtime: str = request.param
+    folder = tmp_path_factory.mktemp(runtime)
+    with scripted_model() as model, Live.start(folder) as live:
+        alice, bob = live.person("alice"), live.person("bob")
+        room = alice.make_room("kitchen")
+        bob.join(alice.invite(room))
+        machine = live.machine()
+        machine.environment.update(RUNTIMES[runtime](machine.folder, model.url))
+        machine.pair(alice)
+        menu = repository(machine.folder / "menu")
+        machine.add_agent("cook", runtime=runtime, workdir=menu)
+        alice.seat_agent(room, "cook")
+        machine.up()
+        yield Kitchen(live, model, alice, bob, machine, room, menu)
+    assert not model.failures
+
+
+def test_a_member_waits_for_the_owner_and_then_hears_the_agent(kitchen: Kitchen) -> None:
+    turn = kitchen.ask("Say `good evening`")
+    assert kitchen.status(turn) == "asked"
+    assert not kitchen.model.played
+    kitchen.alice.decide(turn, "Approve once")
+    kitchen.live.until_turn(turn, "done")
+    assert kitchen.text(turn) == "good evening"
+    assert "good evening" in kitchen.bob.room(kitchen.room)
+
+
+def test_a_command_is_asked_for_and_then_runs(kitchen: Kitchen) -> None:
+    turn = kitchen.ask("Run `echo $((6 * 7)) > sum.txt; cat sum.txt`", who=kitchen.alice)
+    question = kitchen.live.question(turn)
+    assert "echo $((6 * 7)) > sum.txt; cat sum.txt" in question.action
+    assert not (kitchen.folder / "sum.txt").exists()
+
+    kitchen.approve_all(turn)
+    assert kitchen.status(turn) == "done"
+    assert (kitchen.folder / "sum.txt").read_text() == "42\n"
+    [call] = kitchen.last_calls(turn)
+    assert (call.data["tool"], call.data["state"]) == ("execute", "done")
+    assert "42" in call.body
+    assert "It printed:" in kitchen.text(turn)
+
+
+def test_a_command_that_the_owner_declines_does_not_run(kitchen: Kitchen) -> None:
+    turn = kitchen.ask("Run `touch burnt.txt`", who=kitchen.alice)
+    kitchen.answer(kitchen.live.question(turn).id, "no", note="not today")
+    kitchen.live.until_turn(turn, "done")
+    assert not (kitchen.folder / "burnt.txt").exists()
+    assert "not today" in kitchen.text(turn)
+
+
+def test_an_edit_shows_its_path_and_counts_and_never_its_content(kitchen: Kitchen) -> None:
+    turn = kitchen.asked_and_done("Change `bread` to `sourdough bread` in `menu.txt`", who=kitchen.alice)
+    assert (kitchen.folder / "menu.txt").read_text() == "soup\nsourdough bread\n"
+    [change] = {entry.data["path"]: entry for entry in kitchen.timeline(turn, "file_change")}.values()
+    assert change.data == change.data | {"path": "menu.txt", "change": "changed", "plus": 1, "minus": 1}
+    assert change.body == ""
+
+
+def test_a_picture_is_seen_by_members_and_by_nobody_else(kitchen: Kitchen) -> None:
+    turn = kitchen.asked_and_done("Draw `plate.png`", who=kitchen.alice)
+    [artifact] = kitchen.timeline(turn, "artifact")
+    assert artifact.data["name"] == "plate.png"
+    [(attachment,)] = kitchen.live.stored.rows(
+        "SELECT a.id FROM messaging_attachment a JOIN messaging_entry e ON e.id = a.entry_id"
+        " WHERE e.room_id = ? AND e.seq = ?",
+        kitchen.room,
+        artifact.seq,
+    )
+    address = f"/rooms/{kitchen.room}/files/{attachment}/plate.png"
+    assert address in kitchen.bob.room(kitchen.room).html
+    seen = kitchen.bob.client.get(address)
+    assert seen.headers["Content-Type"] == "image/png"
+    assert seen.content == (kitchen.folder / "plate.png").read_bytes()
+    kitchen.live.person("charlie").get(address, status=404)
+
+
+def test_it_remembers_its_room_after_the_daemon_was_killed(kitchen: Kitchen) -> None:
+    kitchen.asked_and_done("Remember the word saffron", who=kitchen.alice)
+    kitchen.machine.kill()
+    kitchen.machine.up()
+    turn = kitchen.asked_and_done("Which word was it?", who=kitchen.alice)
+    assert kitchen.text(turn) == "The word was saffron."
+
+
+def test_it_remembers_nothing_of_another_room(kitchen: Kitchen) -> None:
+    pantry = kitchen.alice.make_room("pantry")
+    kitchen.alice.seat_agent(pantry, "cook")
+    kitchen.asked_and_done("Remember the word cumin", who=kitchen.alice)
+    turn = kitchen.asked_and_done("Which word was it?", who=kitchen.alice, room=pantry)
+    assert kitchen.text(turn) == "I remember no word."
+
+
+def test_stop_ends_a_turn_that_hangs(kitchen: Kitchen) -> None:
+    turn = kitchen.ask("Wait for me", who=kitchen.alice)
+    assert kitchen.model.held.wait(30)
+    kitchen.alice.decide(turn, "Stop")
+    kitchen.live.until_turn(turn, "stopped")
+    assert kitchen.text(kitchen.asked_and_done("Say `next`", who=kitchen.alice)) == "next"
