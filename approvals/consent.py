@@ -24,13 +24,21 @@ FOUR_LAPSE = timedelta(minutes=15)
 QUESTION_LAPSES = timedelta(days=1)
 FOUR = ("push", "delete", "spend", "credentials", "unreadable")
 
-WORDS = {"once": "approved", "always": "always allowed", "no": "declined", "lapsed": "lapsed to no", "gone": "withdrawn"}
+WORDS = {
+    "once": "approved",
+    "always": "always allowed",
+    "no": "declined",
+    "lapsed": "lapsed to no",
+    "gone": "withdrawn",
+}
 
 
 def grants_for(agent: Agent, member: Member) -> QuerySet[Grant]:
     """The grants that speak about this person on this agent now."""
-    return Grant.objects.filter(agent=agent).filter(Q(member=member) | Q(person=member.user_id, person__isnull=False)).filter(
-        Q(expires_at=None) | Q(expires_at__gt=timezone.now())
+    return (
+        Grant.objects.filter(agent=agent)
+        .filter(Q(member=member) | Q(person=member.user_id, person__isnull=False))
+        .filter(Q(expires_at=None) | Q(expires_at__gt=timezone.now()))
     )
 
 
@@ -76,7 +84,9 @@ def waiting_for(user: User) -> QuerySet[Approval]:
     return (
         Approval.objects.filter(verdict="")
         .filter(Q(turn__agent__owner=user) | deputised | asked)
-        .select_related("turn__agent__owner", "turn__agent__machine", "turn__room", "turn__entry__author", "turn__principal")
+        .select_related(
+            "turn__agent__owner", "turn__agent__machine", "turn__room", "turn__entry__author", "turn__principal"
+        )
         .order_by("created_at", "pk")
     )
 
@@ -128,11 +138,13 @@ def ask_owner(
 
 @rule
 def decide(user: User, approval: Approval, *, verdict: str, note: str = "", in_room: bool = True) -> None:
-    """Write the verdict if nobody was first; Conflict names who was. ``in_room``: whether the room may read the note."""
+    """Write the verdict if nobody was first; Conflict names who was. ``in_room``: the room may read the note."""
     now = timezone.now()
-    won = Approval.objects.filter(pk=approval.pk, verdict="", action_digest=approval.action_digest).exclude(
-        expires_at__lte=now
-    ).update(verdict=verdict, note=log.clean(note), decided_by=user, decided_at=now)
+    won = (
+        Approval.objects.filter(pk=approval.pk, verdict="", action_digest=approval.action_digest)
+        .exclude(expires_at__lte=now)
+        .update(verdict=verdict, note=log.clean(note), decided_by=user, decided_at=now)
+    )
     if not won:
         raise Conflict(already(Approval.objects.select_related("decided_by").get(pk=approval.pk)))
     approval.verdict, approval.note, approval.decided_by, approval.decided_at = verdict, note, user, now

@@ -67,14 +67,16 @@ def _granted(agent: Agent, member_id: int | None, person_id: int | None) -> tupl
     if member_id is not None:
         seat = (
             Member.objects.select_related("room", "user")
-            .filter(pk=member_id, left_at=None, user__isnull=False, room__members__agent=agent, room__members__left_at=None)
+            .filter(
+                pk=member_id, left_at=None, user__isnull=False, room__members__agent=agent, room__members__left_at=None
+            )
             .first()
         )
         if seat is None or seat.user_id == agent.owner_id:
             raise NotFound(ABSENT)
         return seat, None
     shared = Member.objects.filter(agent=agent, left_at=None).values("room")
-    person = User.objects.filter(pk=person_id, seats__room__in=shared, seats__left_at=None).distinct().first()
+    person = User.objects.filter(pk=person_id or 0, seats__room__in=shared, seats__left_at=None).distinct().first()
     if person is None or person.pk == agent.owner_id:
         raise NotFound(ABSENT)
     return None, person
@@ -89,9 +91,11 @@ def _shared_rooms(agent: Agent, member: Member | None, person: User | None) -> l
 @rule
 def revoke_grant(owner: User, grant_id: int) -> int:
     """Take a grant back. Everything that the person has queued under it is cancelled; returns how many."""
-    grant = Grant.objects.select_related("agent__owner", "member__room", "member__user", "person").filter(
-        pk=grant_id, agent__owner=owner
-    ).first()
+    grant = (
+        Grant.objects.select_related("agent__owner", "member__room", "member__user", "person")
+        .filter(pk=grant_id, agent__owner=owner)
+        .first()
+    )
     if grant is None:
         raise NotFound(ABSENT)
     lock_rooms(_shared_rooms(grant.agent, grant.member, grant.person))
@@ -127,7 +131,7 @@ def _audit_grant(owner: User, grant: Grant, decision: str) -> None:
 
 @rule
 def stop_turn(user: User, turn_id: int) -> Turn:
-    """The asker's or owner's Stop: what waits is cancelled, what runs is told to end as soon as its machine hears it."""
+    """The asker's or owner's Stop: what waits is cancelled, what runs ends when its machine hears it."""
     turn = turns.own_turn(user, turn_id)
     if turns.end(turn, Turn.Status.CANCELLED, by=user):
         return turn
@@ -140,7 +144,12 @@ def stop_turn(user: User, turn_id: int) -> Turn:
         raise Conflict("It has ended already.")
     turns.tell(turn, "stopping", by=user.username)
     audit.write(
-        turn.agent.owner_id, "stop", who=user.username, room=turn.room.name, about=turn.agent.handle, decision="stopping"
+        turn.agent.owner_id,
+        "stop",
+        who=user.username,
+        room=turn.room.name,
+        about=turn.agent.handle,
+        decision="stopping",
     )
     if turn.machine_id:
         nudge.machine(turn.machine_id)
@@ -156,7 +165,9 @@ def close_turn(owner: User, turn_id: int) -> Turn:
     if turn.machine is not None and turn.machine.connected:
         raise Refused("Its machine is connected: press Stop, and it ends there.")
     Turn.objects.filter(pk=turn.pk, status=Turn.Status.RUNNING).update(ended_by=owner)
-    if not turns.finish(turn, Turn.Status.INTERRUPTED, reason=f"Closed by {owner.username}: its machine did not come back."):
+    if not turns.finish(
+        turn, Turn.Status.INTERRUPTED, reason=f"Closed by {owner.username}: its machine did not come back."
+    ):
         raise Conflict("It does not run.")
     return turn
 
@@ -247,7 +258,9 @@ def _unseat(member: Member, *, by: User | None, what: str) -> None:
         for seat in Member.objects.filter(room=member.room_id, agent__owner=member.user_id, left_at=None):
             _unseat(seat, by=by, what="owner left")
         nudge.user(member.user_id)
-        audit.write(member.room.owner_id, what, who=by.username if by else "", room=member.room.name, about=member.handle)
+        audit.write(
+            member.room.owner_id, what, who=by.username if by else "", room=member.room.name, about=member.handle
+        )
     elif member.room.kind == Room.Kind.DIRECT:
         for keeper in Member.objects.filter(room=member.room_id, role=Member.Role.KEEPER, left_at=None):
             _unseat(keeper, by=by, what="left")
@@ -274,12 +287,16 @@ def set_role(owner: User, member_id: int, role: str) -> None:
     log.append(
         seat.room_id,
         log.New(
-            Entry.Kind.CONTROL, body=words, data={"member": seat.pk, "handle": seat.handle, "what": "role", "by": owner.username}
+            Entry.Kind.CONTROL,
+            body=words,
+            data={"member": seat.pk, "handle": seat.handle, "what": "role", "by": owner.username},
         ),
     )
     if role == "viewer":
         _cancel(
-            Turn.objects.filter(room=seat.room_id, principal=seat.user_id, status__in=Turn.WAITING), by=owner, note=words
+            Turn.objects.filter(room=seat.room_id, principal=seat.user_id, status__in=Turn.WAITING),
+            by=owner,
+            note=words,
         )
 
 
@@ -401,7 +418,9 @@ def decline_direct(owner: User, room_id: int) -> None:
         raise Conflict("The agent sits there already: remove it instead.")
     log.append(
         room.pk,
-        log.New(Entry.Kind.CONTROL, body=f"{owner.username} declined.", data={"what": "declined", "by": owner.username}),
+        log.New(
+            Entry.Kind.CONTROL, body=f"{owner.username} declined.", data={"what": "declined", "by": owner.username}
+        ),
     )
     Room.objects.filter(pk=room.pk).update(archived_at=timezone.now())
     rights_changed(room.pk)
@@ -437,9 +456,11 @@ def expire() -> int:
 @rule
 def _expire_guest(member_id: int, room_id: int) -> int:
     lock_rooms([room_id])
-    member = Member.objects.select_related("room", "user", "agent").filter(
-        pk=member_id, left_at=None, expires_at__lte=timezone.now()
-    ).first()
+    member = (
+        Member.objects.select_related("room", "user", "agent")
+        .filter(pk=member_id, left_at=None, expires_at__lte=timezone.now())
+        .first()
+    )
     if member is None:
         return 0
     _unseat(member, by=None, what="expired")
@@ -448,7 +469,11 @@ def _expire_guest(member_id: int, room_id: int) -> int:
 
 @rule
 def _expire_grant(grant_id: int) -> int:
-    grant = Grant.objects.select_related("agent__owner", "member__room", "member__user", "person").filter(pk=grant_id).first()
+    grant = (
+        Grant.objects.select_related("agent__owner", "member__room", "member__user", "person")
+        .filter(pk=grant_id)
+        .first()
+    )
     if grant is None:
         return 0
     lock_rooms(_shared_rooms(grant.agent, grant.member, grant.person))

@@ -18,13 +18,19 @@ class Status:
 
 def statuses(room: Room) -> dict[int, Status]:
     """Each seated agent's status in this room, by the seat's id."""
-    seats = list(seated(room).filter(is_agent=True, agent__isnull=False).select_related("agent__machine", "agent__owner"))
+    seats = list(
+        seated(room).filter(is_agent=True, agent__isnull=False).select_related("agent__machine", "agent__owner")
+    )
     agents = [seat.agent_id for seat in seats]
     running = set(Turn.objects.filter(room=room, agent__in=agents, status="running").values_list("agent_id", flat=True))
     waits = set(
-        Approval.objects.filter(verdict="", turn__room=room, turn__agent__in=agents).values_list("turn__agent_id", flat=True)
+        Approval.objects.filter(verdict="", turn__room=room, turn__agent__in=agents).values_list(
+            "turn__agent_id", flat=True
+        )
     )
-    return {seat.pk: _status(seat.agent, seat.agent_id in running, seat.agent_id in waits) for seat in seats if seat.agent}
+    return {
+        seat.pk: _status(seat.agent, seat.agent_id in running, seat.agent_id in waits) for seat in seats if seat.agent
+    }
 
 
 def _status(agent: Agent, running: bool, waits: bool) -> Status:

@@ -13,7 +13,7 @@ from rooms.models import Agent, Machine, Member, Room, User
 
 
 class Grant(models.Model):
-    """What one person may start on one agent: in one room (``member``), or in every room that they share (``person``)."""
+    """What one person may start on one agent: in one room (``member``), or wherever both sit (``person``)."""
 
     class Level(models.TextChoices):
         ASK = "ask"

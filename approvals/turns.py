@@ -52,10 +52,16 @@ def _begin(entry: Entry, seat: Member, principal: Member, *, retry_of: Turn | No
             _used(turn, principal)
             _queue(turn, "asked")
         case Grant.Level.DENY:
-            end(turn, Turn.Status.REFUSED, note=f"{agent.owner.username} does not take requests from {principal.handle} here.")
+            end(
+                turn,
+                Turn.Status.REFUSED,
+                note=f"{agent.owner.username} does not take requests from {principal.handle} here.",
+            )
         case _:
             tell(turn, "asked")
-            consent.ask_owner(turn, Approval.Subject.START, title=f"{principal.handle} asks {seat.handle}", action=entry.body)
+            consent.ask_owner(
+                turn, Approval.Subject.START, title=f"{principal.handle} asks {seat.handle}", action=entry.body
+            )
     return turn
 
 
@@ -136,11 +142,14 @@ def _grant_always(user: User, turn: Turn, *, everywhere: bool, until: datetime |
     seat = Member.objects.get(room=turn.room_id, user=turn.principal)
     key: dict[str, Any] = {"person": turn.principal} if everywhere else {"member": seat}
     Grant.objects.update_or_create(
-        agent=turn.agent, **key, defaults={"level": "always", "expires_at": until, "updated_at": timezone.now(), "last_used_at": timezone.now()},
+        agent=turn.agent,
+        **key,
+        defaults={"level": "always", "expires_at": until, "updated_at": timezone.now(), "last_used_at": timezone.now()},
     )
     audit.write(
         user, "grant", who=user.username, room="" if everywhere else turn.room.name, decision="always",
-        about=f"{turn.agent.handle}{' until ' + until.isoformat() if until else ''}", in_name_of=turn.principal.username,
+        about=f"{turn.agent.handle}{' until ' + until.isoformat() if until else ''}",
+        in_name_of=turn.principal.username,
     )  # fmt: skip
 
 
@@ -154,13 +163,19 @@ def allowed(turn: Turn) -> str:
         return "The agent has left the room."
     if turn.room.archived_at is not None:
         return "The room was archived."
-    principal = seated(turn.room_id).filter(user=turn.principal_id, role=Member.Role.MEMBER).first() if turn.principal_id else None
+    principal = (
+        seated(turn.room_id).filter(user=turn.principal_id, role=Member.Role.MEMBER).first()
+        if turn.principal_id
+        else None
+    )
     if principal is None:
         return "Whoever asked may no longer ask here."
     level = consent.level(turn.agent, principal)
     if level == Grant.Level.DENY:
         return f"{turn.agent.owner.username} no longer takes requests from {principal.handle}."
-    approved = Approval.objects.filter(turn=turn, subject=Approval.Subject.START, verdict__in=["once", "always"]).exists()
+    approved = Approval.objects.filter(
+        turn=turn, subject=Approval.Subject.START, verdict__in=["once", "always"]
+    ).exists()
     if level != Grant.Level.ALWAYS and not approved:
         return "The permission ended before it could start."
     return ""
@@ -185,7 +200,12 @@ def offer(turn: Turn, machine: Machine) -> bool:
         status=Turn.Status.OFFERED, machine=machine, claim_id=claim, journal_id=machine.journal_id
     )
     if won:
-        turn.status, turn.machine, turn.claim_id, turn.journal_id = Turn.Status.OFFERED, machine, claim, machine.journal_id
+        turn.status, turn.machine, turn.claim_id, turn.journal_id = (
+            Turn.Status.OFFERED,
+            machine,
+            claim,
+            machine.journal_id,
+        )
     return bool(won)
 
 
@@ -244,7 +264,13 @@ def _for_machine(turn_id: int) -> Turn | None:
 
 @rule
 def finish(
-    turn: Turn, state: str, *, reason: str = "", usage: dict[str, Any] | None = None, client_id: str = "", connection: str = ""
+    turn: Turn,
+    state: str,
+    *,
+    reason: str = "",
+    usage: dict[str, Any] | None = None,
+    client_id: str = "",
+    connection: str = "",
 ) -> bool:
     """Store how a running turn ended, and close its questions. False when it had ended before."""
     won = Turn.objects.filter(pk=turn.pk, status=Turn.Status.RUNNING).update(
@@ -283,7 +309,9 @@ def cancel(user: User, turn_id: int) -> Turn:
     """The asker or the agent's owner takes back a request that has not started."""
     turn = own_turn(user, turn_id)
     if not end(turn, Turn.Status.CANCELLED, by=user):
-        raise Conflict("It has started or ended meanwhile." if turn.status != "running" else "It runs already: stop it.")
+        raise Conflict(
+            "It has started or ended meanwhile." if turn.status != "running" else "It runs already: stop it."
+        )
     return turn
 
 

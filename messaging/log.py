@@ -176,7 +176,5 @@ def before(room_id: int, seq: int | None = None, *, limit: int = 50) -> list[Ent
 def children(room_id: int, parent_seqs: Iterable[int]) -> list[Entry]:
     """What happened under these entries, in order."""
     return list(
-        Entry.objects.filter(room_id=room_id, parent_seq__in=list(parent_seqs))
-        .select_related("author")
-        .order_by("seq")
+        Entry.objects.filter(room_id=room_id, parent_seq__in=list(parent_seqs)).select_related("author").order_by("seq")
     )

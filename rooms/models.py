@@ -24,7 +24,11 @@ class User(AbstractUser):
     """A person. The username is their handle."""
 
     username = models.CharField(
-        "handle", max_length=32, unique=True, validators=[handle_is_plain], error_messages={"unique": "That name is taken."}
+        "handle",
+        max_length=32,
+        unique=True,
+        validators=[handle_is_plain],
+        error_messages={"unique": "That name is taken."},
     )
     email = models.EmailField(blank=True)
     deputy = models.ForeignKey("self", models.SET_NULL, null=True, blank=True, related_name="+")
@@ -83,9 +87,7 @@ class Machine(models.Model):
     @property
     def connected(self) -> bool:
         seen = self.last_seen_at
-        return (
-            self.revoked_at is None and seen is not None and timezone.now() - seen < timedelta(seconds=ONLINE_FOR)
-        )
+        return self.revoked_at is None and seen is not None and timezone.now() - seen < timedelta(seconds=ONLINE_FOR)
 
 
 class Pairing(models.Model):
@@ -198,12 +200,8 @@ class Member(models.Model):
             models.CheckConstraint(condition=Q(role__in=["member", "viewer", "keeper"]), name="member_role_known"),
             models.UniqueConstraint(fields=["room", "user"], name="one_seat_per_person"),
             models.UniqueConstraint(fields=["room", "agent"], name="one_seat_per_agent"),
-            models.UniqueConstraint(
-                "room", Lower("handle"), condition=Q(left_at=None), name="handle_once_in_a_room"
-            ),
-            models.CheckConstraint(
-                condition=Q(removed_at=None) | Q(left_at__isnull=False), name="removed_means_left"
-            ),
+            models.UniqueConstraint("room", Lower("handle"), condition=Q(left_at=None), name="handle_once_in_a_room"),
+            models.CheckConstraint(condition=Q(removed_at=None) | Q(left_at__isnull=False), name="removed_means_left"),
         ]
 
     def __str__(self) -> str:

@@ -1,0 +1,154 @@
+"""What an owner's machine may call, each one call to a rule."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from django.db.models import Count, Q
+from django.http import FileResponse, HttpRequest, HttpResponse
+from ninja import Router
+
+from agentroom import auth
+from agentroom_machine import wire
+from approvals import control, directory, record, turns, work
+from approvals.models import Turn
+from messaging import files
+from messaging.models import Attachment
+from rooms import membership
+from rooms.access import ABSENT
+from rooms.errors import Conflict, NotFound
+from rooms.models import Agent, Machine
+
+router = Router(tags=["machine"])
+
+
+def caller(request: HttpRequest, *, revoked_within: timedelta = timedelta(0)) -> Machine:
+    return auth.machine(request.headers.get("Authorization", ""), revoked_within=revoked_within)
+
+
+@router.post("/pairings", response=wire.PairReply)
+def pair(request: HttpRequest, body: wire.PairRequest) -> wire.PairReply:
+    """Ask to be paired: the person confirms the code at the URL."""
+    pairing = membership.start_pairing(body, request.META.get("REMOTE_ADDR", ""))
+    url = request.build_absolute_uri(f"/pair/?code={pairing.user_code}")
+    return wire.PairReply(user_code=pairing.user_code, url=url, expires_at=pairing.expires_at)
+
+
+@router.get("/pairing", response=wire.PairState)
+def pairing(request: HttpRequest) -> wire.PairState:
+    """What became of it, asked with the token that the machine made."""
+    return membership.pairing_state(auth.bearer(request.headers.get("Authorization", "")))
+
+
+@router.get("/me", response=wire.PairState)
+def me(request: HttpRequest) -> wire.PairState:
+    """Who this machine is."""
+    machine = caller(request)
+    return wire.PairState(state="paired", machine_id=machine.pk, name=machine.name, owner=machine.owner.username)
+
+
+@router.get("/agents", response=list[wire.AgentSeen])
+def agents(request: HttpRequest) -> list[wire.AgentSeen]:
+    """Every agent of the machine's owner."""
+    machine = caller(request)
+    found = (
+        Agent.objects.filter(owner=machine.owner, retired_at=None)
+        .select_related("machine", "owner")
+        .annotate(waiting=Count("turns", filter=Q(turns__status__in=Turn.WAITING)))
+        .order_by("handle")
+    )
+    return [_seen(machine, agent) for agent in found]
+
+
+def _seen(machine: Machine, agent: Agent) -> wire.AgentSeen:
+    return wire.AgentSeen(
+        **work.config(agent).model_dump(),
+        machine=agent.machine.name if agent.machine else None,
+        here=agent.machine_id == machine.pk,
+        status=directory.agent_status(machine.owner, agent).words,
+        rooms=[seat.room.name for seat in directory.seats_of(agent)],
+        waiting=getattr(agent, "waiting", 0),
+    )
+
+
+@router.post("/agents", response={201: wire.AgentSeen})
+def add_agent(request: HttpRequest, body: wire.AgentNew) -> tuple[int, wire.AgentSeen]:
+    """Register a runtime in a working directory as an agent."""
+    machine = caller(request)
+    return 201, _seen(machine, membership.register_agent(machine, body))
+
+
+@router.patch("/agents/{handle}", response=wire.AgentSeen)
+def edit_agent(request: HttpRequest, handle: str, body: wire.AgentEdit) -> wire.AgentSeen:
+    """Change what is given; ``here`` brings the agent to this machine."""
+    machine = caller(request)
+    agent = membership.edit_agent(machine.owner, handle, body, machine)
+    if body.paused is not None:
+        agent = control.pause_agent(machine.owner, agent.pk, paused=body.paused)
+    return _seen(machine, agent)
+
+
+@router.delete("/agents/{handle}", response={204: None})
+def remove_agent(request: HttpRequest, handle: str) -> tuple[int, None]:
+    """Take the agent out of every room for good."""
+    machine = caller(request)
+    agent = Agent.objects.filter(owner=machine.owner, handle=handle, retired_at=None).first()
+    if agent is None:
+        raise NotFound(f"You have no agent called {handle}.")
+    control.retire_agent(machine.owner, agent.pk)
+    return 204, None
+
+
+@router.post("/turns/{int:turn_id}/start", response=wire.StartReply)
+def start(request: HttpRequest, turn_id: int, body: wire.StartRequest) -> wire.StartReply:
+    """Begin an offered turn, if consent still stands."""
+    machine = caller(request)
+    work.check_epoch(machine, body.epoch)
+    started = turns.start(machine, turn_id, claim_id=body.claim_id, journal_id=body.journal_id)
+    if isinstance(started, str):
+        raise Conflict(started)
+    return wire.StartReply(started_at=started)
+
+
+@router.post("/facts", response=wire.Receipt)
+def facts(request: HttpRequest, body: wire.Report) -> wire.Receipt:
+    """Report what happened, in the journal's order. Sending it again is no harm."""
+    return record.record(caller(request, revoked_within=record.AFTER_REVOCATION), body)
+
+
+@router.post("/stop", response=wire.StopReply)
+def stop(request: HttpRequest, body: wire.StopRequest) -> wire.StopReply:
+    """Cancel what waits for this machine; ``now`` also ends what runs."""
+    cancelled, stopping = control.stop_machine(caller(request), now=body.now)
+    return wire.StopReply(cancelled=cancelled, stopping=stopping)
+
+
+@router.api_operation(["HEAD"], "/files/{sha256}", include_in_schema=False)
+def has_file(request: HttpRequest, sha256: str) -> HttpResponse:
+    """Whether this machine has sent that content up."""
+    machine = caller(request, revoked_within=record.AFTER_REVOCATION)
+    if not files.path(f"machine-{machine.pk}", sha256).is_file():
+        raise NotFound(ABSENT)
+    return HttpResponse(status=200)
+
+
+@router.put("/files/{sha256}", response={204: None})
+def put_file(request: HttpRequest, sha256: str) -> tuple[int, None]:
+    """Send a produced file's bytes up, as they are; the fact that names it comes after."""
+    machine = caller(request, revoked_within=record.AFTER_REVOCATION)
+    files.store(f"machine-{machine.pk}", iter(lambda: request.read(65536), b""), expected=sha256)
+    return 204, None
+
+
+@router.get("/turns/{int:turn_id}/files/{sha256}", response={200: None})
+def get_file(request: HttpRequest, turn_id: int, sha256: str) -> FileResponse:
+    """A file that is attached to a request which this machine runs."""
+    machine = caller(request)
+    turn = Turn.objects.filter(pk=turn_id, machine=machine, status__in=["offered", "running"]).first()
+    found = Attachment.objects.filter(entry=turn.entry_id, sha256=sha256).first() if turn else None
+    if found is None:
+        raise NotFound(ABSENT)
+    try:
+        return FileResponse(files.path(found.source, found.sha256).open("rb"), content_type="application/octet-stream")
+    except FileNotFoundError as error:
+        raise NotFound(ABSENT) from error

@@ -1,0 +1,41 @@
+"""What the server serves: the machine's long poll before Django, the sockets, and Django for everything else."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from django.core.asgi import get_asgi_application
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "agentroom.settings")
+django: Any = get_asgi_application()
+
+from channels.auth import AuthMiddlewareStack  # noqa: E402 - Django has to be set up first
+from channels.routing import URLRouter  # noqa: E402
+from channels.security.websocket import AllowedHostsOriginValidator  # noqa: E402
+from messaging.routing import websocket_urlpatterns  # noqa: E402
+
+from agentroom.api.sync import PATH as SYNC_PATH  # noqa: E402
+from agentroom.api.sync import Receive, Scope, Send, machine_sync  # noqa: E402
+
+sockets: Any = AllowedHostsOriginValidator(AuthMiddlewareStack(URLRouter(websocket_urlpatterns)))
+
+
+async def application(scope: Scope, receive: Receive, send: Send) -> None:
+    match scope["type"]:
+        case "http" if scope["path"] == SYNC_PATH:
+            await machine_sync(scope, receive, send)
+        case "http":
+            await django(scope, receive, send)
+        case "websocket":
+            await sockets(scope, receive, send)
+        case "lifespan":
+            await _live(receive, send)
+
+
+async def _live(receive: Receive, send: Send) -> None:
+    while True:
+        message = await receive()
+        await send({"type": f"{message['type']}.complete"})
+        if message["type"] == "lifespan.shutdown":
+            return
