@@ -97,7 +97,9 @@ class Tree:
                 if program.early_deaths >= TRIES:
                     raise Failed(f"{program.name} ended {TRIES} times right after its start; its words are above.")
                 program.due_at = now + 0.5 * program.early_deaths
-                print(f"{program.name} ended with {process.returncode}; starting it again.", file=sys.stderr, flush=True)
+                print(
+                    f"{program.name} ended with {process.returncode}; starting it again.", file=sys.stderr, flush=True
+                )
 
     def _spawn(self, program: Program) -> None:
         parent = os.getpid()
@@ -116,7 +118,7 @@ class Tree:
             stdin=subprocess.DEVNULL,
             # A Ctrl-C reaches the terminal's whole group; the programs are to end in order, by us.
             start_new_session=True,
-            preexec_fn=die_with_parent,  # noqa: PLW1509 - this process starts no threads
+            preexec_fn=die_with_parent,
         )
         program.born_at = time.monotonic()
 

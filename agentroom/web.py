@@ -23,9 +23,10 @@ def main() -> None:
     if server == "daphne":
         import daphne.server  # noqa: F401 - installs Twisted's reactor, which has to come before everything else
 
+    from django.conf import settings
+
     from agentroom.asgi import application
     from agentroom.pump import Pump
-    from django.conf import settings
 
     pump = None if settings.SCALED else Pump()
     if pump is not None:

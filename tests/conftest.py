@@ -8,7 +8,16 @@ import pytest
 from django.db import connection
 from pytest_django import DjangoDbBlocker
 
+from tests.live import Live
+
 pytest_plugins = ["pytester"]
+
+
+@pytest.fixture(scope="module")
+def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
+    """The whole product in processes of its own, on the stack that the environment names; one for each module."""
+    with Live.start(tmp_path_factory.mktemp("live")) as started:
+        yield started
 
 
 @pytest.fixture(scope="session")

@@ -92,7 +92,9 @@ def listen(host: str, port: int) -> socket.socket:
         return socket.create_server((host, port), backlog=2048)
     except OSError as error:
         if error.errno == errno.EADDRINUSE:
-            raise CommandError(f"Port {port} is taken by another program. Choose another one: --port {port + 1}") from None
+            raise CommandError(
+                f"Port {port} is taken by another program. Choose another one: --port {port + 1}"
+            ) from None
         raise CommandError(f"Cannot listen on {host}, port {port}: {error.strerror}.") from None
 
 
