@@ -1,7 +1,12 @@
-"""Socket doors."""
+"""Where the sockets are."""
 
 from __future__ import annotations
 
-from typing import Any
+from django.urls import re_path
 
-websocket_urlpatterns: list[Any] = []
+from messaging.consumers import MeSocket, RoomSocket
+
+websocket_urlpatterns = [
+    re_path(r"^ws/rooms/(?P<room_id>[0-9]{1,18})/$", RoomSocket.as_asgi()),
+    re_path(r"^ws/me/$", MeSocket.as_asgi()),
+]

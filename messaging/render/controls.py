@@ -1,0 +1,109 @@
+"""What one reader may do about a turn: forms for those who decide, nothing for the others."""
+
+from __future__ import annotations
+
+import uuid
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from django.utils.safestring import SafeString
+
+from approvals import consent, turns
+from approvals.models import Approval, Turn
+from messaging.render.hidden import oddities, reveal
+from messaging.render.markdown import markdown
+from messaging.render.sections import draw
+from rooms.models import User
+
+ACTS = {
+    "push": "Approve this push", "delete": "Approve this deletion", "spend": "Approve this payment",
+    "credentials": "Approve this use of credentials", "unreadable": "Approve this command",
+    "tool": "Approve once",
+}  # fmt: skip
+KINDS = {
+    "push": "pushes to a shared branch", "delete": "deletes something", "spend": "spends money",
+    "credentials": "handles credentials", "unreadable": "can’t be read by us: read it yourself",
+    "tool": "is something that the agent asks about",
+}  # fmt: skip
+FOUR = frozenset({"push", "delete", "spend", "credentials"})
+RETRIABLE = frozenset({"failed", "stopped", "interrupted"})
+ORDINALS = ("", "first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
+
+
+@dataclass
+class Own:
+    """What a page adds for its reader: forms by turn, and questions as who may answer sees them."""
+
+    forms: dict[int, SafeString] = field(default_factory=dict)
+    questions: dict[int, SafeString] = field(default_factory=dict)
+
+
+def for_turns(user: User, turn_ids: Iterable[int]) -> Own:
+    """The forms of these turns; the caller has already found out that the user may read their room."""
+    own = Own()
+    rows = Turn.objects.filter(pk__in=list(turn_ids)).select_related(
+        "agent__owner__deputy", "agent__machine", "machine", "principal", "room", "entry__author"
+    )
+    waiting: dict[int, list[Approval]] = defaultdict(list)
+    asked = Approval.objects.filter(turn__in=rows, verdict="").select_related("turn__agent__owner", "turn__entry__author")
+    for approval in asked.order_by("pk"):
+        waiting[approval.turn_id].append(approval)
+    for turn in rows:
+        answerable = [approval for approval in waiting[turn.pk] if consent.may_answer(user, approval)]
+        own.questions |= {
+            approval.pk: question(user, approval, turn) for approval in answerable if approval.subject != "start"
+        }
+        start = next((approval for approval in answerable if approval.subject == "start"), None)
+        own.forms[turn.pk] = forms(user, turn, start)
+    return own
+
+
+def forms(user: User, turn: Turn, start: Approval | None) -> SafeString:
+    owns, asked = turn.agent.owner_id == user.pk, turn.principal_id == user.pk
+    if not (owns or asked or start):
+        return SafeString("")
+    waits = turn.status in Turn.WAITING
+    machine = turn.machine or turn.agent.machine
+    return draw(
+        "approvals/controls.html",
+        turn=turn,
+        owns=owns,
+        asked=asked,
+        start=start,
+        may_always=owns and turn.principal_id is not None,
+        waits=waits,
+        wrote=asked and turn.entry.author is not None and turn.entry.author.user_id == user.pk,
+        place=place(turn) if turn.status in {"queued", "offered"} else "",
+        machine=machine,
+        machine_away=machine is None or not machine.connected,
+        retriable=turn.status in RETRIABLE,
+        fresh=uuid.uuid4().hex,
+    )
+
+
+def place(turn: Turn) -> str:
+    number = turns.place(turn)
+    return ORDINALS[number] if number < len(ORDINALS) else f"number {number}"
+
+
+def question(user: User, approval: Approval, turn: Turn, *, level: int = 3) -> SafeString:
+    """A question with the whole action and its form, for who may answer it."""
+    plain = approval.subject == Approval.Subject.QUESTION
+    return draw(
+        "approvals/decision.html",
+        approval=approval,
+        turn=turn,
+        level=level,
+        plain=plain,
+        tone="danger" if approval.subject in FOUR else "waiting",
+        title=reveal(approval.title or f"{turn.agent.handle} asks"),
+        asks=markdown(approval.action, breaks=True) if plain else "",
+        command="" if plain else reveal(approval.action),
+        odd=[] if plain else oddities(approval.action),
+        kind=KINDS.get(approval.subject, ""),
+        act=ACTS.get(approval.subject, "Approve once"),
+        is_four=approval.subject in FOUR,
+        owns=turn.agent.owner_id == user.pk,
+        asked_text=turn.entry.body[:80],
+    )
