@@ -30,7 +30,7 @@ from rooms.membership.people import (
     use_first_link,
     use_sign_in_link,
 )
-from rooms.membership.rooms import account_chat, create_room, reading_changed, rename, rooms_of, say, seats_of
+from rooms.membership.rooms import account_chat, create_room, rename, rooms_of, say, seats_of
 
 __all__ = [
     "accept_invite",
@@ -55,7 +55,6 @@ __all__ = [
     "pairing_state",
     "picture_kind",
     "reachable_agent",
-    "reading_changed",
     "register_agent",
     "rename",
     "revoke_connection",

@@ -12,7 +12,7 @@ from messaging.models import Entry
 from rooms import access, tokens
 from rooms.errors import Conflict, Invalid, NotFound, Refused
 from rooms.membership import words
-from rooms.membership.rooms import reading_changed, say
+from rooms.membership.rooms import say
 from rooms.models import Agent, Machine, Member, Room, User
 from rooms.rules import rule
 
@@ -23,23 +23,16 @@ _PICTURES = {b"\x89PNG\r\n\x1a\n": "png", b"\xff\xd8\xff": "jpg", b"GIF87a": "gi
 
 @rule
 def register_agent(machine: Machine, new: wire.AgentNew) -> Agent:
-    """Give a runtime in a working directory an address. A retired agent's address may be taken up again, clean."""
+    """Give a runtime in a working directory an address."""
     machine = access.lock_machine(machine.pk)
     if machine.revoked_at is not None:
         raise NotFound(access.ABSENT)
     handle = words.handle(new.handle)
-    agent = Agent.objects.filter(owner=machine.owner, handle=handle).first()
-    if agent is not None and agent.retired_at is None:
-        used = set(Agent.objects.filter(owner=machine.owner).values_list("handle", flat=True))
+    used = set(Agent.objects.filter(owner=machine.owner).values_list("handle", flat=True))
+    if handle in used:
         free = next(name for name in words.variants(handle) if name not in used)
         raise Conflict(f"You have an agent called {handle} already. Try {free}.", field="handle")
-    if agent is None:
-        agent = Agent(owner=machine.owner, handle=handle)
-    else:
-        Grant.objects.filter(agent=agent).delete()
-        agent.avatar.delete(save=False)
-        agent.share_diffs = agent.wake_for_mail = agent.worktree_per_room = False
-        agent.created_at, agent.retired_at, agent.paused_at = timezone.now(), None, None
+    agent = Agent(owner=machine.owner, handle=handle)
     agent.machine = machine
     agent.display_name = words.line(new.display_name or handle, most=60, field="display_name", what="the display name")
     agent.role = words.line(new.role, most=200, field="role", what="the role", needed=False)
@@ -141,7 +134,7 @@ def add_agent(owner: User, room_id: int, agent_id: int, *, handle: str = "") -> 
     seat.read_seq = room.last_seq
     seat.save()
     seat.inbox.filter(read_at=None).delete()
-    reading_changed(room.pk)
+    access.rights_changed(room.pk)
     say(seat, Entry.Kind.JOINED, f"{owner.username} brought {seat.handle} in.", what="brought", by=owner.username)
     nudge.user(owner.pk)
     return seat

@@ -13,7 +13,7 @@ from rooms import access
 from rooms.errors import NotFound, Refused
 from rooms.membership import words
 from rooms.membership.agents import add_agent
-from rooms.membership.rooms import reading_changed, say, seats_of
+from rooms.membership.rooms import say, seats_of
 from rooms.models import Agent, Member, Room, User
 from rooms.rules import rule
 
@@ -88,7 +88,7 @@ def _open_again(room: Room, user: User, agent: Agent) -> None:
     _seat(room, user, Member.Role.MEMBER)
     if agent.owner_id != user.pk:
         _seat(room, agent.owner, Member.Role.KEEPER)
-    reading_changed(room.pk)
+    access.rights_changed(room.pk)
 
 
 def _seat(room: Room, user: User, role: str) -> None:

@@ -15,7 +15,7 @@ from rooms import access, tokens
 from rooms.errors import Invalid, NotFound, Refused
 from rooms.membership import words
 from rooms.membership.people import make_person
-from rooms.membership.rooms import reading_changed, rooms_of, say
+from rooms.membership.rooms import rooms_of, say
 from rooms.models import Invite, Member, Room, User
 from rooms.rules import rule
 
@@ -98,7 +98,7 @@ def accept_invite(user: User, token: str, *, handle: str = "") -> Member:
     name = words.claim_handle(room, words.handle(handle or user.username), seat=seat)
     _count_use(found)
     seat = _take_seat(seat, room, user, name, role=found.role, until=found.member_expires_at)
-    reading_changed(room.pk)
+    access.rights_changed(room.pk)
     as_what = " to read along" if seat.role == Member.Role.VIEWER else ""
     text = f"{seat.handle} joined by a link{as_what}."
     say(seat, Entry.Kind.JOINED, text, what="joined", by=found.created_by.username)

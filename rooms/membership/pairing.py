@@ -51,9 +51,7 @@ def pairing_state(token: str) -> wire.PairState:
     if pairing is None:
         raise NotFound("This machine never asked to be paired. Run `agentroom login`.")
     if (machine := pairing.machine) is not None:
-        return wire.PairState(
-            state="paired", machine_id=machine.pk, name=machine.name, owner=machine.owner.username
-        )
+        return wire.PairState(state="paired", machine_id=machine.pk, name=machine.name, owner=machine.owner.username)
     if pairing.declined_at is not None:
         return wire.PairState(state="declined")
     return wire.PairState(state="waiting" if _waits(pairing) else "expired")

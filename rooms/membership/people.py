@@ -42,9 +42,7 @@ def make_person(handle: str, *, email: str = "", password: str = "", admin: bool
 def sign_in_link(user: User) -> str:
     """A token that signs this person in once, within a day."""
     token = tokens.new(tokens.SIGN_IN)
-    SignInLink.objects.create(
-        user=user, token_hash=tokens.digest(token), expires_at=timezone.now() + LINK_LASTS
-    )
+    SignInLink.objects.create(user=user, token_hash=tokens.digest(token), expires_at=timezone.now() + LINK_LASTS)
     return token
 
 

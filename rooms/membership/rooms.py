@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from django.db.models import F, Q, QuerySet
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from messaging import log, nudge
@@ -62,12 +62,6 @@ def say(seat: Member, kind: Entry.Kind, text: str, *, what: str, by: str) -> Ent
     """Append one plain sentence about a seat to its room's timeline."""
     data = {"member": seat.pk, "handle": seat.handle, "is_agent": seat.is_agent, "what": what, "by": by}
     return log.append(seat.room_id, log.New(kind, body=text, data=data))[0]
-
-
-def reading_changed(room_id: int) -> None:
-    """Somebody's right to read may have changed: every open page asks again."""
-    Room.objects.filter(pk=room_id).update(membership_version=F("membership_version") + 1)
-    nudge.room(room_id)
 
 
 def seats_of(user: User) -> QuerySet[Member]:

@@ -1,0 +1,178 @@
+"""What the pages ask for. A form shapes input; what is allowed, the rules decide."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from typing import Any, TypeVar
+
+from django import forms
+from django.utils import timezone
+
+from rooms.errors import Conflict, Invalid, Refused
+
+T = TypeVar("T")
+
+
+class PageForm(forms.Form):
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        kwargs.setdefault("label_suffix", "")
+        super().__init__(*args, **kwargs)
+
+    def settle(self, act: Callable[[], T]) -> T | None:
+        """Do it; what the rule refuses stands beside the field that it names, and the answer is None."""
+        try:
+            return act()
+        except (Invalid, Conflict, Refused) as error:
+            self.add_error(error.field if error.field in self.fields else None, error.detail)
+            return None
+
+
+def password(label: str = "Password") -> forms.CharField:
+    return forms.CharField(
+        label=label,
+        max_length=200,
+        strip=False,
+        help_text="12 characters or more. A passkey can come later.",
+        widget=forms.PasswordInput(attrs={"autocomplete": "new-password"}),
+    )
+
+
+def handle(label: str) -> forms.CharField:
+    return forms.CharField(
+        label=label,
+        max_length=64,
+        widget=forms.TextInput(
+            attrs={"autocomplete": "username", "autocapitalize": "none", "spellcheck": "false", "maxlength": "32"}
+        ),
+    )
+
+
+class RoomForm(PageForm):
+    name = forms.CharField(label="Name of the room", max_length=200, widget=forms.TextInput(attrs={"maxlength": "80"}))
+    about = forms.CharField(
+        label="What it is about",
+        max_length=500,
+        required=False,
+        help_text="One line under the name. May stay empty.",
+        widget=forms.TextInput(attrs={"maxlength": "200"}),
+    )
+
+
+class InviteForm(PageForm):
+    role = forms.ChoiceField(
+        label="Who comes by it", choices=[("member", "can write and ask agents"), ("viewer", "reads along")]
+    )
+    days = forms.IntegerField(label="The link works for, in days", initial=7, min_value=1, max_value=365)
+    max_uses = forms.IntegerField(label="How many people may use it", initial=1, min_value=1, max_value=1000)
+    seat_days = forms.IntegerField(
+        label="Their seat ends after, in days",
+        required=False,
+        min_value=1,
+        max_value=365,
+        help_text="Leave it empty to let them stay.",
+    )
+
+
+class JoinForm(PageForm):
+    handle = handle("Your name in the room")
+    password = password()
+
+
+class SeatForm(PageForm):
+    """For somebody with an account. Their name in the room may differ when it is taken there."""
+
+    handle = handle("Your name in the room")
+
+
+class FirstForm(PageForm):
+    handle = handle("Your name")
+    email = forms.EmailField(
+        label="E-mail",
+        required=False,
+        help_text="For sign-in codes and a forgotten password. May stay empty.",
+        widget=forms.EmailInput(attrs={"autocomplete": "email"}),
+    )
+    password = password()
+
+
+class CodeForm(PageForm):
+    code = forms.CharField(
+        label="Code in the terminal",
+        max_length=20,
+        widget=forms.TextInput(attrs={"autocomplete": "off", "autocapitalize": "characters", "spellcheck": "false"}),
+    )
+
+
+class AgentForm(PageForm):
+    display_name = forms.CharField(label="Display name", max_length=60)
+    role = forms.CharField(
+        label="Role",
+        max_length=200,
+        required=False,
+        help_text="What it is for, in one line. Everybody in its rooms reads it.",
+    )
+    model = forms.CharField(
+        label="Model",
+        max_length=100,
+        required=False,
+        help_text="As the runtime names it. Empty: the runtime's own choice.",
+    )
+    share_diffs = forms.BooleanField(
+        label="Share diffs",
+        required=False,
+        help_text="Off: the rooms see which files changed and by how many lines, never what is in them.",
+    )
+    worktree_per_room = forms.BooleanField(
+        label="A git worktree for each room",
+        required=False,
+        help_text="Off: all its rooms work in one shared directory, and can see each other's changes there.",
+    )
+
+
+class AvatarForm(PageForm):
+    avatar = forms.FileField(
+        label="Picture",
+        help_text="PNG, JPEG, GIF or WebP, up to 1 MB.",
+        widget=forms.FileInput(attrs={"accept": "image/png,image/jpeg,image/gif,image/webp"}),
+    )
+
+
+class ConnectionForm(PageForm):
+    identity = forms.ChoiceField(label="It speaks as")
+    name = forms.CharField(label="Name, for you to tell it apart", max_length=60)
+
+    def __init__(self, *args: Any, identities: list[tuple[str, str]], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        choice = self.fields["identity"]
+        assert isinstance(choice, forms.ChoiceField)
+        choice.choices = identities
+
+
+LASTS = [("", "until I revoke it"), ("1", "for a day"), ("7", "for a week"), ("30", "for 30 days")]
+
+
+def ends_at(days: str) -> datetime | None:
+    """The instant that a choice of ``LASTS`` names."""
+    return timezone.now() + timedelta(days=int(days)) if days else None
+
+
+class GrantForm(PageForm):
+    agent = forms.ChoiceField(label="Agent")
+    whom = forms.ChoiceField(label="Person")
+    level = forms.ChoiceField(
+        label="Their requests", choices=[("always", "start at once"), ("ask", "ask me first"), ("deny", "never start")]
+    )
+    lasts = forms.ChoiceField(label="That holds", choices=LASTS, required=False)
+
+    def __init__(self, *args: Any, agents: list[tuple[str, str]], people: list[tuple[str, str]], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        for name, choices in (("agent", agents), ("whom", people)):
+            choice = self.fields[name]
+            assert isinstance(choice, forms.ChoiceField)
+            choice.choices = choices
+
+
+class DeputyForm(PageForm):
+    handle = forms.CharField(label="Who answers for you", max_length=64)
+    days = forms.IntegerField(label="For how many days", initial=7, min_value=1, max_value=90)

@@ -1,0 +1,1 @@
+"""Pages about people, rooms, agents and machines: find who asks, call one rule, render."""

@@ -1,0 +1,33 @@
+"""Who is asking, and where they go afterwards."""
+
+from __future__ import annotations
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.utils.http import url_has_allowed_host_and_scheme
+
+from rooms.access import ABSENT
+from rooms.errors import NotFound
+from rooms.models import User
+
+
+def person(request: HttpRequest) -> User:
+    """The signed-in person."""
+    if not isinstance(request.user, User) or not request.user.is_active:
+        raise NotFound(ABSENT)
+    return request.user
+
+
+def back(request: HttpRequest, to: str, *args: object) -> HttpResponse:
+    """Where the form came from, if it says so and that is here; else ``to``."""
+    wanted = request.POST.get("next", "")
+    if wanted and url_has_allowed_host_and_scheme(wanted, {request.get_host()}, require_https=request.is_secure()):
+        return redirect(wanted)
+    return redirect(to, *args)
+
+
+def cancelled_too(turns: int) -> str:
+    """What a revocation took with it, in words."""
+    if not turns:
+        return ""
+    return " One waiting request was cancelled." if turns == 1 else f" {turns} waiting requests were cancelled."

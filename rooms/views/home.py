@@ -1,0 +1,92 @@
+"""Home: what waits for me, my agents, my machines, who may do what."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from django.conf import settings
+from django.db.models import Count, Q, QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+
+from approvals import consent, directory
+from approvals.models import Grant, Turn
+from rooms import membership
+from rooms.models import Agent, Machine, Room, User
+from rooms.people import runtime_name
+from rooms.views.actor import person
+
+RECENT = 10
+
+
+@dataclass(frozen=True, slots=True)
+class OwnAgent:
+    agent: Agent
+    runtime: str
+    rooms: list[str]
+    status: directory.Status
+
+
+def home(request: HttpRequest) -> HttpResponse:
+    user = person(request)
+    machines = (
+        user.machines.filter(revoked_at=None)
+        .annotate(
+            count=Count("agents", filter=Q(agents__retired_at=None), distinct=True),
+            running=Count("turns", filter=Q(turns__status="running"), distinct=True),
+        )
+        .order_by("name")
+    )
+    approvals = list(consent.waiting_for(user))
+    requests = list(membership.direct_requests(user))
+    context = {
+        "approvals": approvals,
+        "requests": requests,
+        "waiting": len(approvals) + len(requests),
+        "agents": own_agents(user),
+        "machines": machines,
+        "grants": own_grants(user),
+        "turns": recent_turns(user),
+        "archived": Room.objects.filter(owner=user, archived_at__isnull=False, kind=Room.Kind.ROOM).order_by("name"),
+        "first_run": not Machine.objects.filter(owner=user).exists(),
+        "public_url": settings.PUBLIC_URL,
+    }
+    return render(request, "rooms/home.html", context)
+
+
+def rail(request: HttpRequest) -> HttpResponse:
+    """The rail alone, as open pages fetch it again."""
+    person(request)
+    return render(request, "_rail.html")
+
+
+def own_agents(user: User) -> list[OwnAgent]:
+    agents = Agent.objects.filter(owner=user, retired_at=None).select_related("machine", "owner").order_by("handle")
+    return [
+        OwnAgent(
+            agent,
+            runtime_name(agent),
+            [seat.room.name for seat in directory.seats_of(agent)],
+            directory.agent_status(user, agent),
+        )
+        for agent in agents
+    ]
+
+
+def own_grants(user: User) -> QuerySet[Grant]:
+    """What this person granted, to whom, where."""
+    return (
+        Grant.objects.filter(agent__owner=user, agent__retired_at=None)
+        .exclude(member__left_at__isnull=False)
+        .select_related("agent", "member__room", "member__user", "person")
+        .order_by("agent__handle", "pk")
+    )
+
+
+def recent_turns(user: User) -> QuerySet[Turn]:
+    """The newest turns of this person, or of their agents, in rooms that they still read."""
+    return (
+        Turn.objects.filter(Q(agent__owner=user) | Q(principal=user), room__in=membership.rooms_of(user))
+        .select_related("agent", "principal", "room", "entry", "ended_by")
+        .order_by("-pk")[:RECENT]
+    )
