@@ -50,11 +50,13 @@ class Command(BaseCommand):
                         return
                     raise CommandError(f"The server was not ready within {READY_WITHIN} s; its words are above.")
                 self.say(f"Ready: {settings.PUBLIC_URL}")
-                self.first_steps()
                 if demo:
+                    # The demo brings the owner's side with it, which a server does without.
                     from agentroom.demo import Demo
 
-                    Demo(tree, self.say).begin()
+                    Demo(tree, self.say, f"http://{local(host)}:{port}").begin()
+                else:
+                    self.first_steps()
                 connections.close_all()
                 tree.watch()
                 # Whoever calls now is refused at once instead of waiting for an answer that can't come.
@@ -117,7 +119,7 @@ def programs(listener: socket.socket) -> list[Program]:
 
 
 def ready(host: str, port: int) -> bool:
-    connection = http.client.HTTPConnection("127.0.0.1" if host in {"", "0.0.0.0"} else host, port, timeout=1)  # noqa: S104
+    connection = http.client.HTTPConnection(local(host), port, timeout=1)
     try:
         connection.request("GET", "/readyz")
         return connection.getresponse().status == 200
@@ -125,3 +127,8 @@ def ready(host: str, port: int) -> bool:
         return False
     finally:
         connection.close()
+
+
+def local(host: str) -> str:
+    """Where a server that listens on ``host`` is reached from this computer."""
+    return "127.0.0.1" if host in {"", "0.0.0.0"} else host  # noqa: S104

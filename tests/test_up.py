@@ -1,0 +1,155 @@
+"""bin/up, as somebody calls it who has just cloned: in a data folder of its own, with an empty home."""
+
+from __future__ import annotations
+
+import re
+import signal
+import socket
+import stat
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import psutil
+import pytest
+
+from tests.live import Person, until
+from tests.live.processes import ROOT, Process, surroundings
+from tests.live.server import free_port
+from tests.live.stack import Stack
+from tests.live.stored import Stored
+
+PASSWORD = "correct horse battery"
+
+
+class Up:
+    """One folder in which bin/up can be started again and again."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.data = folder / "data"
+        self.port = free_port()
+        self.url = f"http://127.0.0.1:{self.port}"
+        self.stack = Stack.fresh()
+        self.started: list[Process] = []
+
+    def start(self, *args: str) -> Process:
+        process = Process(
+            [str(ROOT / "bin/up"), "--port", str(self.port), "--data", str(self.data), *args],
+            env=surroundings(HOME=str(self.folder), **self.stack.environment),
+            log=self.folder / f"up-{len(self.started)}.log",
+        )
+        self.started.append(process)
+        return process
+
+    def ready(self, *args: str, seconds: float = 30) -> Process:
+        process = self.start(*args)
+        until(lambda: "Ready:" in process.said() or not process.alive, seconds=seconds, what=process.said)
+        assert process.alive, process.said()
+        return process
+
+    def browser(self) -> Person:
+        return Person(self.url, Stored(self.data, self.stack.database_url))
+
+
+@pytest.fixture
+def up(tmp_path: Path) -> Iterator[Up]:
+    up = Up(tmp_path)
+    yield up
+    for process in up.started:
+        if process.alive:
+            process.kill()
+    up.stack.drop()
+
+
+def test_it_is_ready_within_ten_seconds_and_the_first_link_makes_the_first_owner(up: Up) -> None:
+    began = time.monotonic()
+    process = up.ready()
+    assert time.monotonic() - began < 10
+    assert f"Ready: {up.url}\n" in process.said()
+    link = re.search(rf"{up.url}/first/\S+", process.said())
+    assert link
+    alice = up.browser()
+    page = alice.get(link[0])
+    form, button = page.form_to(link[0])
+    alice.press(page, button.text, {"handle": "alice", "password": PASSWORD}, to=form.action)
+    assert alice.get("/admin/").url.endswith("/admin/")
+    alice.get(link[0], status=404)
+    assert up.browser().get("/").url != alice.get("/").url
+
+    assert process.end() == 0
+    again = up.ready()
+    assert "/first/" not in again.said()
+    assert "/login/" not in alice.get("/").url, "the secret key, and with it every session, outlives a restart"
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_one_signal_ends_all_of_it_within_ten_seconds(up: Up, number: int) -> None:
+    process = up.ready()
+    tree = process.tree()
+    assert len(tree) >= 2
+    with socket.create_connection(("127.0.0.1", up.port)):
+        assert process.end(number, within=10) == 0
+    _, alive = psutil.wait_procs(tree, timeout=1)
+    assert not alive
+    with pytest.raises(httpx.ConnectError):
+        httpx.get(f"{up.url}/healthz", trust_env=False)
+
+
+def test_nothing_outlives_a_launcher_that_is_killed(up: Up) -> None:
+    process = up.ready()
+    tree = process.tree()
+    process.kill(alone=True)
+    _, alive = psutil.wait_procs(tree, timeout=10)
+    assert not alive
+    up.ready()
+
+
+def test_a_web_process_that_is_killed_is_started_again(up: Up) -> None:
+    process = up.ready()
+    [web] = [child for child in process.tree() if "agentroom.web" in child.cmdline()]
+    web.kill()
+    # The socket stays open in the launcher: whoever calls now waits for the new one.
+    assert httpx.get(f"{up.url}/healthz", timeout=20, trust_env=False).status_code == 200
+    assert process.alive
+
+
+def test_a_taken_port_is_said_plainly(up: Up) -> None:
+    with socket.create_server(("127.0.0.1", up.port)):
+        process = up.start()
+        until(lambda: not process.alive)
+    assert process.returncode == 1
+    assert f"Port {up.port} is taken" in process.said()
+    assert "--port" in process.said()
+    assert "Traceback" not in process.said()
+
+
+def test_a_second_server_on_the_same_data_is_refused(up: Up) -> None:
+    up.ready()
+    up.port = free_port()
+    second = up.start()
+    until(lambda: not second.alive)
+    assert second.returncode == 1
+    assert "Another Agentroom already serves from" in second.said()
+
+
+def test_what_it_keeps_is_its_own(up: Up) -> None:
+    up.ready()
+    assert stat.S_IMODE(up.data.stat().st_mode) == 0o700
+    for path in up.data.rglob("*"):
+        assert not stat.S_IMODE(path.stat().st_mode) & 0o077, path
+    assert (up.data / "secret-key").read_text()
+
+
+def test_it_says_whether_it_lives_and_is_ready(up: Up) -> None:
+    up.ready()
+    assert httpx.get(f"{up.url}/healthz", trust_env=False).json() == {"alive": True}
+    assert httpx.get(f"{up.url}/readyz", trust_env=False).json()["ready"] is True
+
+
+def test_options_that_do_not_fit_are_refused_with_the_usage(up: Up) -> None:
+    process = up.start("--nonsense")
+    until(lambda: not process.alive)
+    assert process.returncode == 2
+    assert "bin/up [--port N] [--data DIR] [--demo]" in process.said()
