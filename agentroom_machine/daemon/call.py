@@ -1,0 +1,113 @@
+"""A tool call in our own words, whichever runtime and whichever way it was put to us."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+Tool = Literal["read", "edit", "delete", "move", "search", "execute", "think", "fetch", "other"]
+
+_NAMED: dict[str, Tool] = {
+    "Read": "read", "NotebookRead": "read", "LS": "search", "Glob": "search", "Grep": "search", "Bash": "execute",
+    "Monitor": "execute", "BashOutput": "other", "KillShell": "other", "Edit": "edit", "MultiEdit": "edit",
+    "Write": "edit", "NotebookEdit": "edit", "apply_patch": "edit", "exec_command": "execute", "shell": "execute",
+    "write_stdin": "execute", "TodoWrite": "think", "TodoRead": "think", "TaskCreate": "think", "TaskUpdate": "think",
+    "TaskList": "think", "TaskGet": "think", "update_plan": "think", "todowrite": "think", "todoread": "think",
+    "write_todos": "think", "AskUserQuestion": "think", "request_user_input": "think", "ToolSearch": "think",
+    "WebFetch": "fetch", "WebSearch": "fetch",
+}  # fmt: skip
+"""Tools whose names say what they do. ``think``: touches nothing but the agent's own plan or asks a person."""
+_KINDS: dict[str, Tool] = {
+    "read": "read", "edit": "edit", "delete": "delete", "move": "move", "search": "search", "execute": "execute",
+    "think": "think", "fetch": "fetch",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Call:
+    id: str
+    tool: Tool
+    name: str
+    """The runtime's own name for the tool, empty when it gives none."""
+    title: str
+    command: str | None
+    paths: tuple[str, ...]
+    raw: Any
+    """The tool's input, exactly."""
+    workdir: Path
+    cwd: str = ""
+    contents: bool = True
+    """For a search: whether it shows what is in the files, not only their names."""
+    diffs: tuple[tuple[str, str, str], ...] = field(default=())
+    """Path, old text and new text, where the runtime says them beside the input."""
+
+
+def command_of(raw: Any) -> str | None:
+    """The command in a tool's input, as the shell gets it."""
+    if not isinstance(raw, Mapping):
+        return None
+    value = raw.get("command", raw.get("cmd"))
+    if isinstance(value, str):
+        return value
+    if isinstance(value, Sequence) and value and all(isinstance(part, str) for part in value):
+        return value[2] if len(value) == 3 and value[1] in {"-c", "-lc"} else json.dumps(list(value))
+    return None
+
+
+def paths_of(raw: Any, locations: Sequence[str] = ()) -> tuple[str, ...]:
+    """Every path that a tool's input names."""
+    found = list(locations)
+    if isinstance(raw, Mapping):
+        for key in ("file_path", "filePath", "notebook_path", "path", "absolute_path", "abs_path", "paths", "file"):
+            value = raw.get(key)
+            found += [value] if isinstance(value, str) else [v for v in value or [] if isinstance(v, str)]
+        changes = raw.get("changes")
+        if isinstance(changes, Mapping):
+            found += [str(path) for path in changes]
+        patch = raw.get("command", raw.get("patch", raw.get("input")))
+        if isinstance(patch, str) and patch.lstrip().startswith("*** Begin Patch"):
+            found += patched_paths(patch)
+    return tuple(dict.fromkeys(path for path in found if path))
+
+
+def patched_paths(patch: str) -> list[str]:
+    marks = ("*** Add File: ", "*** Update File: ", "*** Delete File: ", "*** Move to: ")
+    return [line.split(": ", 1)[1].strip() for line in patch.splitlines() if line.startswith(marks)]
+
+
+def tool_of(name: str, kind: str | None = None) -> Tool:
+    """The kind of tool: by its name where it is known, else as the runtime says, which is trusted only for asking."""
+    if name in _NAMED:
+        return _NAMED[name]
+    if name.startswith("mcp__"):
+        return "other"
+    return _KINDS.get(kind or "", "other")
+
+
+def from_hook(id: str, name: str, raw: Any, cwd: str, workdir: Path) -> Call:
+    tool = tool_of(name)
+    command = command_of(raw) if tool in {"execute", "other"} else None
+    if name == "write_stdin" and isinstance(raw, Mapping):
+        command = f"(typed into a running command) {raw.get('chars', '')}"
+    return Call(
+        id=id,
+        tool=tool,
+        name=name,
+        title=name,
+        command=command,
+        paths=paths_of(raw),
+        raw=raw,
+        workdir=workdir,
+        cwd=cwd,
+        contents=shows_contents(name, raw),
+    )
+
+
+def shows_contents(name: str, raw: Any) -> bool:
+    if name in {"LS", "Glob", "list", "glob"}:
+        return False
+    mode = raw.get("output_mode") if isinstance(raw, Mapping) else None
+    return not (name == "Grep" and mode in {None, "files_with_matches", "count"})
