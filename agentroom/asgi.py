@@ -13,10 +13,10 @@ django: Any = get_asgi_application()
 from channels.auth import AuthMiddlewareStack  # noqa: E402 - Django has to be set up first
 from channels.routing import URLRouter  # noqa: E402
 from channels.security.websocket import AllowedHostsOriginValidator  # noqa: E402
-from messaging.routing import websocket_urlpatterns  # noqa: E402
 
 from agentroom.api.sync import PATH as SYNC_PATH  # noqa: E402
 from agentroom.api.sync import Receive, Scope, Send, machine_sync  # noqa: E402
+from messaging.routing import websocket_urlpatterns  # noqa: E402
 
 sockets: Any = AllowedHostsOriginValidator(AuthMiddlewareStack(URLRouter(websocket_urlpatterns)))
 

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 from django.db.models import Count, Q
 from django.http import FileResponse, HttpRequest, HttpResponse
-from ninja import Router
+from ninja import Router, Status
 
 from agentroom import auth
 from agentroom_machine import wire
@@ -72,10 +72,10 @@ def _seen(machine: Machine, agent: Agent) -> wire.AgentSeen:
 
 
 @router.post("/agents", response={201: wire.AgentSeen})
-def add_agent(request: HttpRequest, body: wire.AgentNew) -> tuple[int, wire.AgentSeen]:
+def add_agent(request: HttpRequest, body: wire.AgentNew) -> Status[wire.AgentSeen]:
     """Register a runtime in a working directory as an agent."""
     machine = caller(request)
-    return 201, _seen(machine, membership.register_agent(machine, body))
+    return Status(201, _seen(machine, membership.register_agent(machine, body)))
 
 
 @router.patch("/agents/{handle}", response=wire.AgentSeen)
@@ -89,14 +89,14 @@ def edit_agent(request: HttpRequest, handle: str, body: wire.AgentEdit) -> wire.
 
 
 @router.delete("/agents/{handle}", response={204: None})
-def remove_agent(request: HttpRequest, handle: str) -> tuple[int, None]:
+def remove_agent(request: HttpRequest, handle: str) -> Status[None]:
     """Take the agent out of every room for good."""
     machine = caller(request)
     agent = Agent.objects.filter(owner=machine.owner, handle=handle, retired_at=None).first()
     if agent is None:
         raise NotFound(f"You have no agent called {handle}.")
     control.retire_agent(machine.owner, agent.pk)
-    return 204, None
+    return Status(204, None)
 
 
 @router.post("/turns/{int:turn_id}/start", response=wire.StartReply)
@@ -133,11 +133,11 @@ def has_file(request: HttpRequest, sha256: str) -> HttpResponse:
 
 
 @router.put("/files/{sha256}", response={204: None})
-def put_file(request: HttpRequest, sha256: str) -> tuple[int, None]:
+def put_file(request: HttpRequest, sha256: str) -> Status[None]:
     """Send a produced file's bytes up, as they are; the fact that names it comes after."""
     machine = caller(request, revoked_within=record.AFTER_REVOCATION)
     files.store(f"machine-{machine.pk}", iter(lambda: request.read(65536), b""), expected=sha256)
-    return 204, None
+    return Status(204, None)
 
 
 @router.get("/turns/{int:turn_id}/files/{sha256}", response={200: None})
