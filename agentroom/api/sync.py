@@ -71,8 +71,9 @@ async def machine_sync(scope: Scope, receive: Receive, send: Send) -> None:
 async def _wait(header: str, request: wire.SyncRequest, receive: Receive) -> wire.SyncReply | None:
     """The reply, or None when the machine hung up meanwhile."""
     loop = asyncio.get_running_loop()
-    since, until = timezone.now(), loop.time() + max(0.0, min(request.wait, wire.MAX_WAIT))
+    since, arrived = timezone.now(), loop.time()
     machine, request = await _run(partial(_arrive, header, request))
+    until = arrived + max(0.0, min(request.wait, wire.MAX_WAIT))
     look = asyncio.Event()
     gone = asyncio.ensure_future(_hung_up(receive))
     unlisten = nudge.listen(f"machine:{machine.pk}", look.set)

@@ -225,7 +225,7 @@ async def test_a_revoked_machine_hears_so_while_it_waits(sync: Sync) -> None:
 async def test_hello_names_the_epoch_and_an_older_daemon_is_superseded(sync: Sync) -> None:
     kitchen = await sync_to_async(make_kitchen)()
     await Machine.objects.filter(pk=kitchen.daemon.machine.pk).aupdate(token_hash=tokens.digest(TOKEN))
-    hello = await sync(kitchen.daemon, epoch=None, instance="start-2", wait=20)
+    hello = await asyncio.wait_for(sync(kitchen.daemon, epoch=None, instance="start-2", wait=20), 5)
     assert hello.json()["epoch"] == 2
     old = await sync(kitchen.daemon)
     assert (old.status_code, old.json()["code"]) == (409, "superseded")
