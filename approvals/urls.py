@@ -1,5 +1,18 @@
+"""Questions and turns."""
+
 from __future__ import annotations
 
-from django.urls import URLPattern
+from django.urls import path
 
-urlpatterns: list[URLPattern] = []
+from approvals.views import questions, turns
+
+urlpatterns = [
+    path("questions/<int:approval_id>/", questions.question, name="question"),
+    path("questions/<int:approval_id>/answer/", questions.answer, name="question_answer"),
+    path("turns/<int:turn_id>/controls/", turns.controls, name="turn_controls"),
+    path("turns/<int:turn_id>/cancel/", turns.cancel, name="turn_cancel"),
+    path("turns/<int:turn_id>/change/", turns.change, name="turn_change"),
+    path("turns/<int:turn_id>/retry/", turns.retry, name="turn_retry"),
+    path("turns/<int:turn_id>/stop/", turns.stop, name="turn_stop"),
+    path("turns/<int:turn_id>/close/", turns.close, name="turn_close"),
+]

@@ -29,6 +29,8 @@ from rooms.models import Room
 logger = logging.getLogger(__name__)
 P = ParamSpec("P")
 R = TypeVar("R")
+Send = Callable[[str], Awaitable[None]]
+End = Callable[[], Awaitable[None]]
 
 READERS = ThreadPoolExecutor(4, "feed")
 """Not sync_to_async: that is a thread and a database connection for each that waits."""
@@ -83,9 +85,7 @@ def heads(room_ids: list[int]) -> dict[int, tuple[int, int]]:
 class Reader:
     """One open page: where it is, and how far it says it has drawn."""
 
-    def __init__(
-        self, feed: Feed, seat: Seat, cursor: int, send: Callable[[str], Awaitable[None]], end: Callable[[], Awaitable[None]]
-    ) -> None:
+    def __init__(self, feed: Feed, seat: Seat, cursor: int, send: Send, end: End) -> None:
         self.feed, self.seat, self.cursor, self.acked = feed, seat, cursor, cursor
         self.send, self.end = send, end
         self.wake = asyncio.Event()
@@ -213,9 +213,7 @@ class Feeds:
         self.feeds: dict[int, Feed] = {}
         self.poll: asyncio.Task[None] | None = None
 
-    async def join(
-        self, room_id: int, seat: Seat, cursor: int, send: Callable[[str], Awaitable[None]], end: Callable[[], Awaitable[None]]
-    ) -> Reader:
+    async def join(self, room_id: int, seat: Seat, cursor: int, send: Send, end: End) -> Reader:
         """Begin to send a page what comes after ``cursor``."""
         running = asyncio.get_running_loop()
         if self.loop is not running:

@@ -1,5 +1,19 @@
+"""The room's page, its fragments and its files."""
+
 from __future__ import annotations
 
-from django.urls import URLPattern
+from django.urls import path
 
-urlpatterns: list[URLPattern] = []
+from messaging.views import files, room, steps
+
+urlpatterns = [
+    path("rooms/<int:room_id>/", room.room, name="room"),
+    path("rooms/<int:room_id>/messages/", room.post, name="room_post"),
+    path("rooms/<int:room_id>/earlier/", room.earlier, name="room_earlier"),
+    path("rooms/<int:room_id>/read/", room.read, name="room_read"),
+    path("rooms/<int:room_id>/files/<int:attachment_id>/<path:name>", files.file, name="file"),
+    path("rooms/<int:room_id>/produced/<int:seq>/<path:name>", files.produced, name="produced"),
+    path("rooms/<int:room_id>/turns/<int:turn_id>/steps/", steps.steps, name="turn_steps"),
+    path("rooms/<int:room_id>/turns/<int:turn_id>/steps/<int:seq>/", steps.step, name="turn_step"),
+    path("rooms/<int:room_id>/turns/<int:turn_id>/text/<int:seq>/", steps.text, name="turn_text"),
+]

@@ -12,7 +12,7 @@ from django.conf import settings
 from django.contrib.auth import get_user
 from django.http import HttpRequest
 
-from rooms.access import member_for
+from rooms.access import ABSENT, member_for
 from rooms.errors import NotFound
 from rooms.models import User
 
@@ -43,3 +43,10 @@ def seat_of(session_key: str, room_id: int) -> Seat | None:
     except NotFound:
         return None
     return Seat(session_key, member.expires_at, member.room.membership_version)
+
+
+def person(request: HttpRequest) -> User:
+    """Whose browser sends this request; NotFound when it is nobody's."""
+    if not isinstance(request.user, User) or not request.user.is_active:
+        raise NotFound(ABSENT)
+    return request.user

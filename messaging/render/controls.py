@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from django.http import HttpRequest
 from django.utils.safestring import SafeString
 
 from approvals import consent, turns
@@ -14,7 +15,7 @@ from approvals.models import Approval, Turn
 from messaging.render.hidden import oddities, reveal
 from messaging.render.markdown import markdown
 from messaging.render.sections import draw
-from rooms.models import User
+from messaging.viewer import person
 
 ACTS = {
     "push": "Approve this push", "delete": "Approve this deletion", "spend": "Approve this payment",
@@ -39,27 +40,28 @@ class Own:
     questions: dict[int, SafeString] = field(default_factory=dict)
 
 
-def for_turns(user: User, turn_ids: Iterable[int]) -> Own:
+def for_turns(request: HttpRequest, turn_ids: Iterable[int]) -> Own:
     """The forms of these turns; the caller has already found out that the user may read their room."""
-    own = Own()
+    own, user = Own(), person(request)
     rows = Turn.objects.filter(pk__in=list(turn_ids)).select_related(
         "agent__owner__deputy", "agent__machine", "machine", "principal", "room", "entry__author"
     )
     waiting: dict[int, list[Approval]] = defaultdict(list)
-    asked = Approval.objects.filter(turn__in=rows, verdict="").select_related("turn__agent__owner", "turn__entry__author")
-    for approval in asked.order_by("pk"):
+    asked = Approval.objects.filter(turn__in=rows, verdict="").select_related("turn__agent__owner").order_by("pk")
+    for approval in asked:
         waiting[approval.turn_id].append(approval)
     for turn in rows:
         answerable = [approval for approval in waiting[turn.pk] if consent.may_answer(user, approval)]
         own.questions |= {
-            approval.pk: question(user, approval, turn) for approval in answerable if approval.subject != "start"
+            approval.pk: question(request, approval, turn) for approval in answerable if approval.subject != "start"
         }
         start = next((approval for approval in answerable if approval.subject == "start"), None)
-        own.forms[turn.pk] = forms(user, turn, start)
+        own.forms[turn.pk] = forms(request, turn, start)
     return own
 
 
-def forms(user: User, turn: Turn, start: Approval | None) -> SafeString:
+def forms(request: HttpRequest, turn: Turn, start: Approval | None) -> SafeString:
+    user = person(request)
     owns, asked = turn.agent.owner_id == user.pk, turn.principal_id == user.pk
     if not (owns or asked or start):
         return SafeString("")
@@ -67,6 +69,7 @@ def forms(user: User, turn: Turn, start: Approval | None) -> SafeString:
     machine = turn.machine or turn.agent.machine
     return draw(
         "approvals/controls.html",
+        request,
         turn=turn,
         owns=owns,
         asked=asked,
@@ -87,11 +90,12 @@ def place(turn: Turn) -> str:
     return ORDINALS[number] if number < len(ORDINALS) else f"number {number}"
 
 
-def question(user: User, approval: Approval, turn: Turn, *, level: int = 3) -> SafeString:
+def question(request: HttpRequest, approval: Approval, turn: Turn, *, level: int = 3) -> SafeString:
     """A question with the whole action and its form, for who may answer it."""
     plain = approval.subject == Approval.Subject.QUESTION
     return draw(
         "approvals/decision.html",
+        request,
         approval=approval,
         turn=turn,
         level=level,
@@ -104,6 +108,18 @@ def question(user: User, approval: Approval, turn: Turn, *, level: int = 3) -> S
         kind=KINDS.get(approval.subject, ""),
         act=ACTS.get(approval.subject, "Approve once"),
         is_four=approval.subject in FOUR,
-        owns=turn.agent.owner_id == user.pk,
+        owns=turn.agent.owner_id == person(request).pk,
         asked_text=turn.entry.body[:80],
+    )
+
+
+def start_alone(request: HttpRequest, approval: Approval) -> SafeString:
+    """A request to start on a page of its own, with the message that asks."""
+    turn = approval.turn
+    return draw(
+        "approvals/start_alone.html",
+        request,
+        turn=turn,
+        html=markdown(turn.entry.body, breaks=True),
+        form=forms(request, turn, approval),
     )

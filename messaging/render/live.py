@@ -48,7 +48,8 @@ def frame(room_id: int, before: int, cursor: int, entries: Sequence[Entry], card
     parts: list[Part] = []
     turns: list[int] = []
     roots = [entry for entry in entries if entry.parent_seq is None and entry.kind in ROOT_KINDS]
-    fresh = {item.entry.seq for item in (items := reading.items(room_id, roots))}
+    items = reading.items(room_id, roots)
+    fresh = {item.entry.seq for item in items}
     for item in items:
         parts.append(Part("entries", f"e{item.entry.seq}", "append", timeline.entry(item), item.entry.seq))
         for card in item.cards:
@@ -65,9 +66,7 @@ def frame(room_id: int, before: int, cursor: int, entries: Sequence[Entry], card
             if "state" in changed:
                 turns.append(turn_id)
         elif parent not in fresh and (whole := reading.card(room_id, turn_id)) is not None:
-            parts.append(
-                Part(f"e{parent}-cards", f"t{turn_id}-group", "append", sections.group(whole), whole.seq)
-            )
+            parts.append(Part(f"e{parent}-cards", f"t{turn_id}-group", "append", sections.group(whole), whole.seq))
             turns.append(turn_id)
             if cards is not None:
                 cards.keep(whole)
@@ -89,7 +88,9 @@ def by_turn(entries: Sequence[Entry]) -> dict[int, tuple[int, list[Entry]]]:
     return happened
 
 
-def text_of(cursor: int, parts: Sequence[Part], turns: Sequence[int], *, people: bool = False, gap: bool = False) -> str:
+def text_of(
+    cursor: int, parts: Sequence[Part], turns: Sequence[int], *, people: bool = False, gap: bool = False
+) -> str:
     shown = [
         {"seq": part.seq, "id": part.id, "target": part.target, "mode": part.mode, "html": part.html} for part in parts
     ]

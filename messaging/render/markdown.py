@@ -60,9 +60,7 @@ def render_mention(
     renderer: RendererHTML, tokens: Sequence[Token], index: int, options: OptionsDict, env: EnvType
 ) -> str:
     token = tokens[index]
-    return format_html(
-        '<span class="mention" data-handle="{}">{}</span>', token.meta["handle"], token.content
-    )
+    return format_html('<span class="mention" data-handle="{}">{}</span>', token.meta["handle"], token.content)
 
 
 def render_heading(

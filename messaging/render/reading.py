@@ -41,7 +41,10 @@ class Timeline:
 
 
 def newest(room_id: int, *, before: int | None = None, limit: int = 50) -> Timeline:
-    """The newest entries, or those before a number. The cursor is read first, so a live page repeats rather than skips."""
+    """The newest entries, or those before a number.
+
+    The cursor is read first, so that a live page is told something twice rather than never.
+    """
     cursor = Room.objects.values_list("last_seq", flat=True).get(pk=room_id)
     entries = log.before(room_id, before, limit=limit + 1)
     earlier = entries[1].seq if len(entries) > limit else None
@@ -70,12 +73,13 @@ def items(room_id: int, entries: Sequence[Entry]) -> list[Item]:
     return [Item(entry, cards.get(entry.seq, []), files.get(entry.pk, [])) for entry in entries]
 
 
-def card(room_id: int, turn_id: int) -> Card | None:
-    found = cards_of(room_id, Turn.objects.filter(pk=turn_id))
+def card(room_id: int, turn_id: int, *, whole: bool = False) -> Card | None:
+    """One turn; ``whole`` reads all of its steps even when it is long and has ended."""
+    found = cards_of(room_id, Turn.objects.filter(pk=turn_id), whole=whole)
     return next((card for cards in found.values() for card in cards), None)
 
 
-def cards_of(room_id: int, turns: QuerySet[Turn]) -> dict[int, list[Card]]:
+def cards_of(room_id: int, turns: QuerySet[Turn], *, whole: bool = False) -> dict[int, list[Card]]:
     """The room's turns among ``turns`` as cards, by the number of the message that asked."""
     rows = list(
         turns.filter(room_id=room_id)
@@ -87,10 +91,11 @@ def cards_of(room_id: int, turns: QuerySet[Turn]) -> dict[int, list[Card]]:
     handles = handles_in(room_id, rows)
     made = {turn.pk: Card(room_id, turn.pk, facts_of(turn, handles)) for turn in rows}
     parents = {turn.pk: turn.entry.seq for turn in rows}
-    for entry in children(room_id, rows):
+    long_kinds = set() if whole else crowded(room_id, rows)
+    for entry in children(room_id, rows, long_kinds):
         if (known := made.get(entry.data.get("turn"))) is not None:
             known.fold([entry])
-    count_unread(room_id, rows, made)
+    count_unread(room_id, rows, made, long_kinds)
     result: dict[int, list[Card]] = defaultdict(list)
     for turn_id, known in made.items():
         result[parents[turn_id]].append(known)
@@ -104,9 +109,7 @@ def handles_in(room_id: int, turns: Iterable[Turn]) -> dict[tuple[str, int | Non
         Q(agent__in={turn.agent_id for turn in rows})
         | Q(user__in={person for turn in rows for person in (turn.agent.owner_id, turn.principal_id) if person})
     )
-    return {
-        ("agent", seat.agent_id) if seat.is_agent else ("person", seat.user_id): seat.handle for seat in seats
-    }
+    return {("agent", seat.agent_id) if seat.is_agent else ("person", seat.user_id): seat.handle for seat in seats}
 
 
 def facts_of(turn: Turn, handles: dict[tuple[str, int | None], str]) -> Facts:
@@ -121,26 +124,23 @@ def facts_of(turn: Turn, handles: dict[tuple[str, int | None], str]) -> Facts:
     )
 
 
-def children(room_id: int, turns: Sequence[Turn]) -> list[Entry]:
-    """What happened in these turns, in order, without the bodies that no card shows.
-
-    A long finished turn is read from its end; a running one whole, because any of its steps may still be open.
-    """
+def children(room_id: int, turns: Sequence[Turn], long_kinds: set[tuple[int, str]]) -> list[Entry]:
+    """What happened in these turns, in order, without the bodies that no card shows; of ``long_kinds`` the newest."""
     under = Entry.objects.filter(room_id=room_id)
-    long_kinds = crowded(room_id, turns)
-    rows = list(
-        light(under.filter(parent_seq__in={turn.entry.seq for turn in turns}).exclude(long_kinds_filter(long_kinds)))
-    )
-    for (parent, kind), _ in long_kinds.items():
-        newest_first = light(under.filter(parent_seq=parent, kind=kind)).order_by("-seq")
-        rows += newest_first[: NEWEST[kind] * len([turn for turn in turns if turn.entry.seq == parent])]
+    left_out = Q(pk__in=[])
+    for parent, kind in long_kinds:
+        left_out |= Q(parent_seq=parent, kind=kind)
+    rows = list(light(under.filter(parent_seq__in={turn.entry.seq for turn in turns}).exclude(left_out)))
+    for parent, kind in long_kinds:
+        sharing = sum(1 for turn in turns if turn.entry.seq == parent)
+        rows += light(under.filter(parent_seq=parent, kind=kind)).order_by("-seq")[: NEWEST[kind] * sharing]
     for entry in rows:
         entry.body = entry.shown  # type: ignore[attr-defined]
     return sorted(rows, key=lambda entry: entry.seq)
 
 
-def crowded(room_id: int, turns: Sequence[Turn]) -> dict[tuple[int, str], int]:
-    """Which finished turns hold more rows of a kind than a card needs: rows by (parent, kind)."""
+def crowded(room_id: int, turns: Sequence[Turn]) -> set[tuple[int, str]]:
+    """Which (parent, kind) hold more rows than a card needs. A running turn is read whole: any step may be open."""
     running = {turn.entry.seq for turn in turns if turn.status not in ENDED}
     finished = {turn.entry.seq for turn in turns} - running
     counts = (
@@ -149,14 +149,7 @@ def crowded(room_id: int, turns: Sequence[Turn]) -> dict[tuple[int, str], int]:
         .annotate(rows=Count("id"))
         .values_list("parent_seq", "kind", "rows")
     )
-    return {(parent, kind): rows for parent, kind, rows in counts if rows > NEWEST[kind]}
-
-
-def long_kinds_filter(long_kinds: Iterable[tuple[int, str]]) -> Q:
-    condition = Q(pk__in=[])
-    for parent, kind in long_kinds:
-        condition |= Q(parent_seq=parent, kind=kind)
-    return condition
+    return {(int(parent or 0), str(kind)) for parent, kind, rows in counts if rows > NEWEST[str(kind)]}
 
 
 def light(entries: QuerySet[Entry]) -> QuerySet[Entry]:
@@ -175,11 +168,10 @@ def light(entries: QuerySet[Entry]) -> QuerySet[Entry]:
     )
 
 
-def count_unread(room_id: int, turns: Sequence[Turn], cards: dict[int, Card]) -> None:
+def count_unread(room_id: int, turns: Sequence[Turn], cards: dict[int, Card], long_kinds: set[tuple[int, str]]) -> None:
     """Say on each card of a crowded turn how many finished steps were left out."""
-    crowded_parents = {parent for parent, kind in crowded(room_id, turns) if kind == "tool_call"}
     for turn in turns:
-        if turn.entry.seq not in crowded_parents:
+        if (turn.entry.seq, "tool_call") not in long_kinds:
             continue
         made = cards[turn.pk]
         total = Entry.objects.filter(
@@ -188,4 +180,3 @@ def count_unread(room_id: int, turns: Sequence[Turn], cards: dict[int, Card]) ->
         ).count()  # fmt: skip
         made.unread_steps = max(0, total - sum(1 for step in made.steps.values() if step.state != "running"))
         made.whole = False
-

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from django.http import HttpRequest
 from django.template.loader import get_template
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
@@ -31,8 +32,9 @@ class Part:
     seq: int = 0
 
 
-def draw(template: str, **context: Any) -> SafeString:
-    return SafeString(get_template(template).render(context).strip())
+def draw(template: str, request: HttpRequest | None = None, /, **context: Any) -> SafeString:
+    """Without a request it is the same for everybody; a form needs one."""
+    return SafeString(get_template(template).render(context, request).strip())
 
 
 def title(text: str) -> SafeString:

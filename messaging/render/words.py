@@ -15,7 +15,9 @@ ICONS = {
     "read": "file", "edit": "pencil", "delete": "trash", "move": "file", "search": "search", "execute": "terminal",
     "think": "list", "fetch": "globe",
 }  # fmt: skip
-DECIDED = {"once": "approved", "always": "allowed always", "no": "declined", "lapsed": "lapsed to no", "gone": "withdrawn"}
+DECIDED = {
+    "once": "approved", "always": "allowed always", "no": "declined", "lapsed": "lapsed to no", "gone": "withdrawn",
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -73,7 +75,8 @@ def question(asked: Question, card: Card) -> Standing:
     if asked.open:
         return Standing("waiting", format_html("waiting for {}", person(card.facts.owner)))
     by = format_html(" by {}", person(asked.by)) if asked.by else SafeString("")
-    word = "answered" if asked.subject == "question" and asked.state == "once" else DECIDED.get(asked.state, asked.state)
+    answered = asked.subject == "question" and asked.state == "once"
+    word = "answered" if answered else DECIDED.get(asked.state, asked.state)
     state = {"no": "refused", "once": "done", "always": "done"}.get(asked.state, asked.state)
     return Standing(state, format_html("{}{}, {}", word, by, when(asked.at)))
 

@@ -45,3 +45,25 @@ export function localise(root) {
     else name.textContent = "you";
   }
 }
+
+function words(seconds) {
+  const whole = Math.max(0, Math.round(seconds));
+  if (whole < 60) return `${whole} s`;
+  if (whole < 3600) return `${Math.floor(whole / 60)} min ${whole % 60} s`;
+  return `${Math.floor(whole / 3600)} h ${Math.floor((whole % 3600) / 60)} min`;
+}
+
+// Durations that go on: since an instant, or until one. The page's clock may be off; it never shows less than 0.
+export function countTime() {
+  const tick = () => {
+    const now = Date.now();
+    for (const time of document.querySelectorAll("time[data-since]")) {
+      time.textContent = words((now - new Date(time.dataset.since)) / 1000);
+    }
+    for (const time of document.querySelectorAll("time[data-until]")) {
+      time.textContent = words((new Date(time.dateTime) - now) / 1000);
+    }
+  };
+  tick();
+  setInterval(tick, 1000);
+}

@@ -1,0 +1,1 @@
+"""Questions and turns, for whoever decides about them."""

@@ -1,0 +1,1 @@
+"""The room's page, its fragments and its files."""

@@ -1,0 +1,107 @@
+// The composer: the draft is kept until the server has it.
+import { send } from "./forms.js";
+import { mentions } from "./mentions.js";
+
+const fresh = () => crypto.randomUUID?.() ?? `${Date.now()}-${Math.random().toString(36).slice(2)}`;
+
+export function compose({ sent }) {
+  const form = document.getElementById("compose");
+  if (!form) return;
+  const text = form.elements.body;
+  const id = form.elements.client_id;
+  const files = form.elements.files;
+  const button = document.getElementById("send");
+  const problem = document.getElementById("problem");
+  const key = `agentroom:draft:${form.dataset.room}`;
+
+  // A draft keeps the id under which it was tried, so that sending it again can't say it twice.
+  const draft = JSON.parse(localStorage.getItem(key) ?? "null");
+  if (draft && !text.value) {
+    text.value = draft.body;
+    id.value = draft.id;
+  } else {
+    id.value = fresh();
+  }
+  const keep = () => {
+    if (text.value) localStorage.setItem(key, JSON.stringify({ body: text.value, id: id.value }));
+    else localStorage.removeItem(key);
+  };
+  const grow = () => {
+    if (CSS.supports("field-sizing", "content")) return;
+    text.rows = Math.min(12, Math.max(1, text.value.split("\n").length));
+  };
+
+  const list = mentions(text);
+  let tried = null;
+  text.addEventListener("input", () => {
+    // Other words are another message.
+    if (tried !== null && text.value !== tried) { id.value = fresh(); tried = null; }
+    keep();
+    grow();
+  });
+
+  const byThumb = matchMedia("(pointer: coarse)");
+  text.addEventListener("keydown", (event) => {
+    if (event.isComposing || list.key(event)) return;
+    if (event.key !== "Enter" || event.shiftKey) return;
+    if (event.ctrlKey || event.metaKey || !byThumb.matches) {
+      event.preventDefault();
+      form.requestSubmit();
+    }
+  });
+
+  files.addEventListener("change", () => {
+    const rows = [...files.files].map((file) => {
+      const row = document.createElement("li");
+      row.className = "badge";
+      row.textContent = file.name;
+      return row;
+    });
+    if (rows.length) {
+      const drop = document.createElement("button");
+      drop.type = "button";
+      drop.className = "button quiet";
+      drop.textContent = "Remove";
+      drop.addEventListener("click", () => { files.value = ""; files.dispatchEvent(new Event("change")); text.focus(); });
+      const row = document.createElement("li");
+      row.append(drop);
+      rows.push(row);
+    }
+    document.getElementById("attached").replaceChildren(...rows);
+  });
+  text.addEventListener("paste", (event) => {
+    if (!event.clipboardData.files.length) return;
+    files.files = event.clipboardData.files;
+    files.dispatchEvent(new Event("change"));
+  });
+
+  form.addEventListener("submit", async (event) => {
+    event.preventDefault();
+    if (button.ariaBusy === "true" || (!text.value.trim() && !files.files.length)) return;
+    button.ariaBusy = "true";
+    const body = new FormData(form);
+    tried = text.value;
+    try {
+      await send(form.action, body);
+      problem.hidden = true;
+      // What was typed while it was on its way stays.
+      if (text.value === tried) text.value = "";
+      id.value = fresh();
+      tried = null;
+      files.value = "";
+      files.dispatchEvent(new Event("change"));
+      keep();
+      grow();
+      sent();
+    } catch (error) {
+      problem.hidden = false;
+      problem.querySelector("span").textContent = error.status
+        ? `Your message was not sent: ${error.message}`
+        : "Your message was not sent: the server did not answer. It is kept here; send it again.";
+      keep();
+    } finally {
+      button.ariaBusy = null;
+    }
+  });
+  grow();
+}

@@ -1,0 +1,43 @@
+// Forms marked data-post are sent without leaving the page; the socket brings what came of it.
+import { look } from "./me.js";
+import { toast } from "./toast.js";
+
+export async function send(url, body) {
+  const reply = await fetch(url, {
+    method: "POST",
+    body,
+    credentials: "same-origin",
+    headers: { "X-Requested-With": "fetch", Accept: "application/json" },
+  });
+  const isJson = reply.headers.get("Content-Type")?.includes("json");
+  const answer = isJson ? await reply.json() : {};
+  if (!reply.ok) {
+    const problem = new Error(answer.detail || answer.title || "The server did not answer.");
+    problem.status = reply.status;
+    throw problem;
+  }
+  return answer;
+}
+
+export function postForms() {
+  document.addEventListener("submit", async (event) => {
+    const form = event.target;
+    if (!form.matches("form[data-post]")) return;
+    event.preventDefault();
+    if (form.ariaBusy === "true") return;
+    form.ariaBusy = "true";
+    const button = event.submitter;
+    if (button) button.ariaBusy = "true";
+    try {
+      await send(form.action, new FormData(form, button));
+      form.dispatchEvent(new CustomEvent("agentroom:sent", { bubbles: true }));
+      look().catch(() => {});
+    } catch (problem) {
+      toast(problem.status ? problem.message : "The server did not answer. Nothing was decided; try again.");
+      if (problem.status) form.dispatchEvent(new CustomEvent("agentroom:refused", { bubbles: true }));
+    } finally {
+      form.ariaBusy = null;
+      if (button) button.ariaBusy = null;
+    }
+  });
+}

@@ -1,0 +1,232 @@
+// The room's page: what happens in it arrives, in order, once, whatever the network does.
+import { compose } from "./compose.js";
+import { drawDays } from "./days.js";
+import { send } from "./forms.js";
+import { localise } from "./local.js";
+import { look } from "./me.js";
+import { apply, parse, replace } from "./patch.js";
+import { keepOpen } from "./socket.js";
+
+const timeline = document.getElementById("timeline");
+const entries = document.getElementById("entries");
+const connection = document.getElementById("connection");
+const below = document.getElementById("below");
+const still = "still" in timeline.dataset;
+const MOST_ENTRIES = 300;
+let cursor = Number(timeline.dataset.cursor);
+let unseen = 0;
+
+// --- where the reader is ------------------------------------------------------------------------------------------
+
+const page = document.scrollingElement;
+const atEnd = () => page.scrollHeight - page.scrollTop - innerHeight < 120;
+const toEnd = () => page.scrollTo({ top: page.scrollHeight, behavior: "instant" });
+
+function showUnseen() {
+  below.hidden = unseen === 0;
+  below.querySelector("span").textContent = unseen === 1 ? "1 new entry below" : `${unseen} new entries below`;
+}
+
+function seen() {
+  if (document.hidden || !atEnd()) return;
+  unseen = 0;
+  showUnseen();
+  markRead();
+}
+
+let readTimer = null;
+let readUpTo = 0;
+function markRead() {
+  if (still || readTimer || readUpTo >= cursor || !document.hasFocus()) return;
+  readTimer = setTimeout(async () => {
+    const seq = cursor;
+    try {
+      const form = new FormData();
+      form.set("seq", seq);
+      form.set("csrfmiddlewaretoken", timeline.dataset.csrf);
+      await send(timeline.dataset.read, form);
+      readUpTo = seq;
+    } catch { /* the next look tries again */ } finally { readTimer = null; }
+  }, 800);
+}
+
+below.addEventListener("click", (event) => {
+  event.preventDefault();
+  const first = [...entries.querySelectorAll(".entry, .event")].at(-unseen);
+  (first ?? entries.lastElementChild).scrollIntoView({ block: "start" });
+  unseen = 0;
+  showUnseen();
+});
+addEventListener("scroll", seen, { passive: true });
+addEventListener("focus", seen);
+document.addEventListener("visibilitychange", seen);
+
+// --- what arrives ---------------------------------------------------------------------------------------------------
+
+const asked = new Map();
+
+async function fetchControls(turn) {
+  const card = document.getElementById(`t${turn}`);
+  if (!card) return;
+  const mine = card.dataset.may.split(" ").includes(document.body.dataset.me);
+  if (!mine && !card.querySelector(".controls form")) return;
+  const round = (asked.get(turn) ?? 0) + 1;
+  asked.set(turn, round);
+  try {
+    const reply = await fetch(`/turns/${turn}/controls/`, { headers: { "X-Requested-With": "fetch" } });
+    // A later change has asked again: what this answer says is old.
+    if (!reply.ok || asked.get(turn) !== round) return;
+    const stay = atEnd();
+    for (const fresh of [...parse(await reply.text()).children]) {
+      if (asked.get(turn) !== round) return;
+      const old = document.getElementById(fresh.id);
+      if (old) replace(old, fresh);
+      else if (fresh.matches(".question")) document.getElementById(`t${turn}-group`)?.append(fresh);
+    }
+    if (stay) toEnd();
+  } catch { setTimeout(() => { if (asked.get(turn) === round) fetchControls(turn); }, 2000); }
+}
+
+let peopleTimer = null;
+function peopleChanged() {
+  peopleTimer ??= setTimeout(() => { peopleTimer = null; look().catch(() => {}); }, 300);
+}
+
+function keepBounded() {
+  const all = entries.querySelectorAll(":scope > [data-seq]");
+  for (const old of [...all].slice(0, Math.max(0, all.length - MOST_ENTRIES))) old.remove();
+  if (all.length > MOST_ENTRIES && !document.getElementById("earlier")) {
+    const line = document.createElement("p");
+    line.className = "earlier";
+    line.id = "earlier";
+    const link = document.createElement("a");
+    link.className = "button quiet";
+    link.href = `${timeline.dataset.socket.replace("/ws", "")}earlier/`;
+    link.textContent = "Earlier entries";
+    line.append(link);
+    entries.before(line);
+    watchEarlier();
+  }
+}
+
+function receive(frame) {
+  if (frame.gone) {
+    live.end();
+    location.reload();
+    return;
+  }
+  if (frame.gap) {
+    reload();
+    return;
+  }
+  const stay = atEnd();
+  let fresh = 0;
+  for (const part of frame.parts) {
+    const added = apply(part);
+    if (added?.parentElement === entries) fresh += 1;
+    const state = part.id.endsWith("-state") ? document.getElementById(part.id) : null;
+    if (state) state.closest(".card").dataset.state = state.dataset.turnState;
+  }
+  cursor = Math.max(cursor, frame.cursor);
+  timeline.dataset.cursor = cursor;
+  live.send({ ack: cursor });
+  if (fresh) {
+    document.getElementById("quiet").hidden = true;
+    drawDays(entries);
+  }
+  for (const turn of frame.turns ?? []) fetchControls(turn);
+  if (frame.people) peopleChanged();
+  if (stay) {
+    if (fresh) keepBounded();
+    if (frame.parts.length) toEnd();
+    seen();
+  } else if (fresh) {
+    unseen += fresh;
+    showUnseen();
+  }
+}
+
+// Too far behind to catch up piece by piece: draw the page's timeline anew, and keep everything else.
+async function reload() {
+  const reply = await fetch(location.pathname, { credentials: "same-origin" });
+  if (!reply.ok) return;
+  const fresh = new DOMParser().parseFromString(await reply.text(), "text/html").getElementById("timeline");
+  const stay = atEnd();
+  localise(fresh);
+  entries.replaceChildren(...fresh.querySelector("#entries").childNodes);
+  document.getElementById("earlier")?.remove();
+  const earlier = fresh.querySelector("#earlier");
+  if (earlier) { entries.before(earlier); watchEarlier(); }
+  cursor = Number(fresh.dataset.cursor);
+  timeline.dataset.cursor = cursor;
+  live.send({ ack: cursor });
+  drawDays(entries);
+  if (stay) toEnd();
+}
+
+const live = still ? null : keepOpen({
+  url: () => `${timeline.dataset.socket}?after=${cursor}`,
+  receive,
+  state: (state) => {
+    timeline.dataset.connection = state;
+    connection.hidden = state === "open";
+    connection.querySelector("span").textContent =
+      state === "offline" ? "You are offline. What you write is kept." : "Reconnecting… What you write is kept.";
+  },
+  opened: (again) => { if (again) look().catch(() => {}); },
+});
+
+// A decision that came too late: the forms say how it stands now.
+document.addEventListener("agentroom:refused", (event) => {
+  const turn = event.target.closest(".turn-group")?.querySelector(".card.turn")?.dataset.turn;
+  if (turn) fetchControls(Number(turn));
+});
+
+// --- what came before ------------------------------------------------------------------------------------------------
+
+let loadingEarlier = false;
+async function loadEarlier(line) {
+  if (loadingEarlier) return;
+  loadingEarlier = true;
+  const link = line.querySelector("a");
+  link.ariaBusy = "true";
+  try {
+    const first = entries.querySelector(":scope > [data-seq]");
+    const url = new URL(link.href);
+    if (first) url.searchParams.set("before", first.dataset.seq);
+    const reply = await fetch(url, { headers: { "X-Requested-With": "fetch" } });
+    if (!reply.ok) throw new Error(`${reply.status}`);
+    const answer = await reply.json();
+    const height = page.scrollHeight;
+    const top = page.scrollTop;
+    const pieces = parse(answer.html);
+    pieces.querySelector(".last-read")?.remove();
+    entries.prepend(pieces);
+    drawDays(entries);
+    if (answer.earlier === null) line.remove();
+    page.scrollTo({ top: top + page.scrollHeight - height, behavior: "instant" });
+  } finally {
+    link.ariaBusy = null;
+    loadingEarlier = false;
+  }
+}
+
+function watchEarlier() {
+  const line = document.getElementById("earlier");
+  if (!line) return;
+  line.addEventListener("click", (event) => { event.preventDefault(); loadEarlier(line).catch(() => {}); });
+  let armed = false;
+  new IntersectionObserver(([sight]) => {
+    if (!sight.isIntersecting) armed = true;
+    else if (armed && line.isConnected) loadEarlier(line).catch(() => {});
+  }).observe(line);
+}
+
+drawDays(entries);
+watchEarlier();
+compose({ sent: () => { unseen = 0; showUnseen(); toEnd(); } });
+history.scrollRestoration = "manual";
+const aim = location.hash ? document.getElementById(location.hash.slice(1)) : document.getElementById("last-read");
+if (aim) aim.scrollIntoView({ block: location.hash ? "start" : "center" });
+else toEnd();
+seen();
