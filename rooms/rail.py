@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from django.conf import settings
 from django.db.models import Count, F, OuterRef, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 from django.http import HttpRequest
@@ -31,10 +32,10 @@ class Rail:
 
 
 def rail(request: HttpRequest) -> dict[str, Any]:
-    """The context processor. Strangers get nothing; a page without a rail pays nothing."""
+    """The context processor. Strangers learn only whether they may sign up; a page without a rail pays nothing."""
     user = getattr(request, "user", None)
     if not isinstance(user, User) or not user.is_authenticated:
-        return {}
+        return {"sign_up_open": settings.SIGN_UP == "open"}
     return {"rail": Lazily(user)}
 
 

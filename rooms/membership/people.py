@@ -9,10 +9,12 @@ from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
 from django.utils import timezone
 
+from messaging import nudge
 from rooms import tokens
+from rooms.access import rights_changed
 from rooms.errors import Conflict, Invalid, NotFound
 from rooms.membership import words
-from rooms.membership.rooms import account_chat
+from rooms.membership.rooms import account_chat, seats_of
 from rooms.models import SignInLink, User
 from rooms.rules import rule
 
@@ -92,6 +94,19 @@ def use_first_link(token: str, handle: str, password: str, email: str = "") -> U
     if User.objects.exists():
         raise NotFound(SPENT)
     return make_person(handle, email=email, password=password, admin=True)
+
+
+@rule
+def set_active(user: User, *, active: bool) -> User:
+    """Shut a person out of the server, or let them in again. What is theirs stays."""
+    User.objects.filter(pk=user.pk).update(is_active=active)
+    if not active:
+        SignInLink.objects.filter(user=user, used_at=None).delete()
+    for room_id in seats_of(user).values_list("room_id", flat=True):
+        rights_changed(room_id)
+        nudge.room(room_id)
+    user.refresh_from_db()
+    return user
 
 
 def _open_link(token: str, *, first: bool) -> SignInLink:
