@@ -64,10 +64,8 @@ class Kitchen:
 
         until(ended, seconds=60, what=lambda: f"the end of turn {turn}: {self.timeline(turn)}\n{self.said_by_daemon()}")
 
-    def answer(self, question: int, verdict: str, *, note: str = "", answer: str = "") -> None:
-        # An agent may take its question back in this moment; then there is nothing more to answer.
-        given = {"verdict": verdict, "note": note, "answer": answer}
-        self.alice.post(f"/questions/{question}/answer/", {name: value for name, value in given.items() if value})
+    def answer(self, question: int, verdict: str, *, note: str = "") -> None:
+        self.alice.post(f"/questions/{question}/answer/", {"verdict": verdict, "note": note})
 
     def status(self, turn: int) -> str:
         [(status,)] = self.live.stored.rows("SELECT status FROM approvals_turn WHERE id = ?", turn)

@@ -79,13 +79,7 @@ def test_a_picture_is_seen_by_members_and_by_nobody_else(kitchen: Kitchen) -> No
     turn = kitchen.asked_and_done("Draw `plate.png`", who=kitchen.alice)
     [artifact] = kitchen.timeline(turn, "artifact")
     assert artifact.data["name"] == "plate.png"
-    [(attachment,)] = kitchen.live.stored.rows(
-        "SELECT a.id FROM messaging_attachment a JOIN messaging_entry e ON e.id = a.entry_id"
-        " WHERE e.room_id = ? AND e.seq = ?",
-        kitchen.room,
-        artifact.seq,
-    )
-    address = f"/rooms/{kitchen.room}/files/{attachment}/plate.png"
+    address = f"/rooms/{kitchen.room}/produced/{artifact.seq}/plate.png"
     assert address in kitchen.bob.room(kitchen.room).html
     seen = kitchen.bob.client.get(address)
     assert seen.headers["Content-Type"] == "image/png"
