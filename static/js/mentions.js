@@ -6,7 +6,7 @@ function members() {
   return [...document.querySelectorAll("#people li[id^=seat]")].map((row) => ({
     handle: row.querySelector(".who > :is(a, strong)").textContent.trim(),
     agent: row.querySelector(".avatar.agent, .avatar-picture") !== null || row.querySelector(".who > a") !== null,
-    about: row.querySelector(".who > .soft")?.textContent.trim() ?? "",
+    about: row.querySelector(".who > .soft")?.textContent.split(" · ")[0].trim() ?? "",
     status: row.querySelector(".who > .status"),
   }));
 }
