@@ -18,6 +18,8 @@ from messaging.feed import BEAT, RECHECK, Reader, feeds, in_thread
 from messaging.viewer import person_of, seat_of
 
 GONE = 4404
+LONGEST_ACK = 100
+"""Characters; a page says nothing longer."""
 CALM = 0.25
 """Seconds in which several looks become one."""
 
@@ -87,8 +89,10 @@ class RoomSocket(Socket):
             await self.close(code=GONE)
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
+        if text_data is None or len(text_data) > LONGEST_ACK:
+            return
         try:
-            acked = json.loads(text_data or "")["ack"]
+            acked = json.loads(text_data)["ack"]
         except (ValueError, TypeError, KeyError):
             return
         if self.reader is not None and isinstance(acked, int):

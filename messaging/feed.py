@@ -134,7 +134,7 @@ class Reader:
     async def _until_due(self) -> None:
         while not self.due:
             self.wake.clear()
-            if self.due or self.expired or self.seat.version != self.feed.version:
+            if self.expired or self.seat.version != self.feed.version:
                 return
             await self.wake.wait()
 

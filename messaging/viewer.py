@@ -33,7 +33,7 @@ def person_of(session_key: str) -> User | None:
         return None
     session = import_module(settings.SESSION_ENGINE).SessionStore(session_key)
     user = get_user(cast(HttpRequest, SimpleNamespace(session=session)))
-    return cast(User, user) if user.is_authenticated and user.is_active else None
+    return user if user.is_authenticated and user.is_active else None
 
 
 def seat_of(session_key: str, room_id: int) -> Seat | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -145,7 +145,7 @@ SECTIONS: dict[str, Callable[[Card], SafeString]] = {
 }  # fmt: skip
 
 
-def group(card: Card, *, controls: str = "", questions: dict[int, str] | None = None) -> SafeString:
+def group(card: Card, *, controls: str = "", questions: Mapping[int, str] | None = None) -> SafeString:
     """The whole card with its questions. ``controls`` and ``questions`` are what this reader alone sees."""
     own = questions or {}
     return draw(

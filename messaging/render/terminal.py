@@ -61,7 +61,7 @@ def visible(text: str) -> str:
     text = CONTROL.sub(lambda match: picture(match.group()), text)
     parts = BIDI.split(text)
     marks = BIDI.findall(text)
-    out = [escape(parts[0])]
+    out: list[str] = [escape(parts[0])]
     for character, part in zip(marks, parts[1:], strict=True):
         out += [mark(code_of(character)), escape(part)]
     return "".join(out)

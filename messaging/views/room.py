@@ -101,7 +101,7 @@ def stretch(request: HttpRequest, member: Member, shown: reading.Timeline) -> st
     return timeline.stretch(shown.items, own=own, read_seq=member.read_seq, me=member.pk)
 
 
-def stored(room_id: int, upload: UploadedFile) -> mail.File:
+def stored(room_id: int, upload: UploadedFile[bytes]) -> mail.File:
     source = f"room-{room_id}"
     name = upload.name or "file"
     sha256, size = files.store(source, upload.chunks())

@@ -164,7 +164,7 @@ def test_how_long_it_took_counts_from_its_start() -> None:
 def test_a_question_shows_its_short_form_to_the_room_and_then_its_decision() -> None:
     story = Story()
     story.turn("running")
-    question = {"approval": 31, "subject": "push", "short": "Push to `kitchen/booking`", "call": ""}
+    question: dict[str, Any] = {"approval": 31, "subject": "push", "short": "Push to `kitchen/booking`", "call": ""}
     changed = story.tell("approval", state="asked", **question)
     html = story.html()
 

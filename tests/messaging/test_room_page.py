@@ -118,10 +118,8 @@ def test_a_viewer_reads_and_can_not_write(kitchen: Kitchen) -> None:
 
 def test_only_who_decides_gets_the_forms(kitchen: Kitchen) -> None:
     turn = kitchen.turn(kitchen.ask(kitchen.bob, "@claude deploy"))
-    forms = {
-        name: page(browser(user), f"/rooms/{kitchen.room.pk}/")
-        for name, user in {"alice": kitchen.alice, "bob": kitchen.bob, "dana": kitchen.dana, "vera": kitchen.vera}.items()
-    }
+    readers = (kitchen.alice, kitchen.bob, kitchen.dana, kitchen.vera)
+    forms = {user.username: page(browser(user), f"/rooms/{kitchen.room.pk}/") for user in readers}
 
     assert "Allow always" in forms["alice"]
     assert "Cancel request" in forms["bob"]
@@ -201,7 +199,9 @@ def test_an_output_is_fetched_by_its_step(kitchen: Kitchen) -> None:
     kitchen.daemon.tell(
         turn,
         wire.ToolCallFact(call="c", title="pytest", state="running", output="collecting"),
-        wire.ToolCallFact(call="c", title="pytest", state="done", output="\x1b[32m2 passed\x1b[0m", output_cut=2_000_000),
+        wire.ToolCallFact(
+            call="c", title="pytest", state="done", output="\x1b[32m2 passed\x1b[0m", output_cut=2_000_000
+        ),
     )
     html = page(browser(kitchen.bob), f"/rooms/{kitchen.room.pk}/")
     link = re.search(rf"/rooms/{kitchen.room.pk}/turns/{turn}/steps/\d+/", html)
@@ -231,9 +231,9 @@ def test_an_attached_page_can_do_no_harm(kitchen: Kitchen) -> None:
         assert answer.headers["Content-Disposition"].startswith("attachment")
     assert answers[0].headers["Content-Type"] == "application/octet-stream"
     assert answers[1].headers["Content-Type"] == "image/svg+xml"
-    again = browser(kitchen.vera).get(links[0], headers={"If-None-Match": answers[0].headers["ETag"]})
-    assert again.status_code == 304
-    assert browser(kitchen.charlie).get(links[0], headers={"If-None-Match": answers[0].headers["ETag"]}).status_code == 404
+    known = {"If-None-Match": answers[0].headers["ETag"]}
+    assert browser(kitchen.vera).get(links[0], headers=known).status_code == 304
+    assert browser(kitchen.charlie).get(links[0], headers=known).status_code == 404
 
 
 def test_a_room_with_two_thousand_steps_opens_small(kitchen: Kitchen) -> None:
