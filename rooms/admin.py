@@ -132,7 +132,7 @@ class RoomAdmin(ReadOnly[Room]):
         if not self.has_view_permission(request):
             raise PermissionDenied
         room = get_object_or_404(Room.objects.select_related("owner"), pk=room_id)
-        form = ReasonForm(request.POST or None)
+        form = ReasonForm(request.POST if request.method == "POST" else None)
         context: dict[str, Any] = {**self.admin_site.each_context(request), "room": room, "form": form}
         if request.method == "POST" and form.is_valid():
             cursor = int(request.POST.get("after", "0")) if request.POST.get("after", "0").isdigit() else 0

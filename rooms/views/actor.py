@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect
 from django.utils.http import url_has_allowed_host_and_scheme
 
@@ -16,6 +16,11 @@ def person(request: HttpRequest) -> User:
     if not isinstance(request.user, User) or not request.user.is_active:
         raise NotFound(ABSENT)
     return request.user
+
+
+def posted(request: HttpRequest) -> QueryDict | None:
+    """What a form holds: nothing until it is sent, and an empty one once it was sent empty."""
+    return request.POST if request.method == "POST" else None
 
 
 def back(request: HttpRequest, to: str, *args: object) -> HttpResponse:

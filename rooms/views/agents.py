@@ -19,7 +19,7 @@ from rooms.forms import AgentForm, AvatarForm, PageForm
 from rooms.membership.agents import MAX_AVATAR
 from rooms.models import Agent, Room
 from rooms.people import runtime_name
-from rooms.views.actor import back, person
+from rooms.views.actor import back, person, posted
 
 PICTURE_TYPES = {"png": "image/png", "jpg": "image/jpeg", "gif": "image/gif", "webp": "image/webp"}
 
@@ -30,7 +30,7 @@ def agent(request: HttpRequest, agent_id: int) -> HttpResponse:
     found = membership.reachable_agent(user, agent_id)
     if found.owner_id != user.pk:
         return render(request, "rooms/agent_seen.html", {"agent": found, "runtime": runtime_name(found)})
-    form = AgentForm(request.POST or None, initial=_initial(found))
+    form = AgentForm(posted(request), initial=_initial(found))
     if request.method == "POST" and form.is_valid():
         edit = wire.AgentEdit(**form.cleaned_data)
         if form.settle(lambda: membership.edit_agent(user, found.handle, edit)) is not None:

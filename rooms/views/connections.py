@@ -11,7 +11,7 @@ from django.views.decorators.http import require_POST
 from rooms import membership
 from rooms.forms import ConnectionForm
 from rooms.models import Connection, Member, User
-from rooms.views.actor import person
+from rooms.views.actor import person, posted
 
 ACCOUNT = "account"
 
@@ -20,7 +20,7 @@ ACCOUNT = "account"
 def connections(request: HttpRequest) -> HttpResponse:
     """The list, and the form that makes one. The token stands in the answer to that form, and never again."""
     user = person(request)
-    form = ConnectionForm(request.POST or None, identities=_identities(user))
+    form = ConnectionForm(posted(request), identities=_identities(user))
     token = ""
     if request.method == "POST" and form.is_valid():
         made = form.settle(lambda: _connect(user, form.cleaned_data["identity"], form.cleaned_data["name"]))

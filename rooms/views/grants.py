@@ -15,13 +15,13 @@ from approvals.models import Grant
 from rooms.errors import Invalid, NotFound
 from rooms.forms import DeputyForm, GrantForm, ends_at
 from rooms.models import Agent, Member, User
-from rooms.views.actor import back, cancelled_too, person
+from rooms.views.actor import back, cancelled_too, person, posted
 from rooms.views.home import own_grants
 
 
 def grants(request: HttpRequest) -> HttpResponse:
     user = person(request)
-    form = GrantForm(request.POST or None, agents=_agents(user), people=_people(user))
+    form = GrantForm(posted(request), agents=_agents(user), people=_people(user))
     if request.method == "POST" and form.is_valid() and form.settle(lambda: _grant(user, form)) is not None:
         messages.success(request, "Saved.")
         return redirect("grants")
@@ -43,7 +43,7 @@ def deputy(request: HttpRequest) -> HttpResponse:
         control.end_deputy(user)
         messages.success(request, "You answer alone again.")
         return redirect("deputy")
-    form = DeputyForm(request.POST or None)
+    form = DeputyForm(posted(request))
     if request.method == "POST" and form.is_valid():
         handle, until = form.cleaned_data["handle"], now + timedelta(days=form.cleaned_data["days"])
         form.settle(lambda: control.name_deputy(user, handle=handle, until=until))

@@ -14,6 +14,7 @@ from rooms.errors import NotFound
 from rooms.forms import JoinForm, SeatForm
 from rooms.models import User
 from rooms.views.errors import wants_json
+from rooms.views.actor import posted
 from rooms.views.limits import limited
 
 
@@ -34,7 +35,7 @@ def join(request: HttpRequest, token: str) -> HttpResponse:
 
 
 def _stranger(request: HttpRequest, token: str) -> HttpResponse:
-    form = JoinForm(request.POST or None)
+    form = JoinForm(posted(request))
     if request.method == "POST" and form.is_valid():
         joined = form.settle(lambda: membership.join_as_new_person(token, **form.cleaned_data))
         if joined is not None:
@@ -46,7 +47,7 @@ def _stranger(request: HttpRequest, token: str) -> HttpResponse:
 
 
 def _known(request: HttpRequest, user: User, token: str) -> HttpResponse:
-    form = SeatForm(request.POST or None, initial={"handle": user.username})
+    form = SeatForm(posted(request), initial={"handle": user.username})
     if request.method == "POST" and form.is_valid():
         seat = form.settle(lambda: membership.accept_invite(user, token, **form.cleaned_data))
         if seat is not None:

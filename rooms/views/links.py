@@ -13,6 +13,7 @@ from rooms import membership
 from rooms.errors import NotFound
 from rooms.forms import FirstForm
 from rooms.models import User
+from rooms.views.actor import posted
 from rooms.views.limits import limited
 
 
@@ -37,7 +38,7 @@ def first(request: HttpRequest, token: str) -> HttpResponse:
     """The page that makes the first owner and administrator."""
     try:
         membership.first_link_open(token)
-        form = FirstForm(request.POST or None)
+        form = FirstForm(posted(request))
         if request.method == "POST" and form.is_valid():
             user = form.settle(lambda: membership.use_first_link(token, **form.cleaned_data))
             if user is not None:

@@ -24,6 +24,7 @@ def room_people(request: HttpRequest, room_id: int) -> HttpResponse:
 @require_POST
 def agent_seat(request: HttpRequest, room_id: int) -> HttpResponse:
     user = person(request)
+    access.member_for(user, room_id)
     seat = membership.add_agent(user, room_id, _number(request, "agent"), handle=request.POST.get("handle", ""))
     messages.success(request, f"{seat.handle} sits in this room now.")
     return back(request, "room", room_id)

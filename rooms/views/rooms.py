@@ -13,11 +13,11 @@ from rooms import access, membership
 from rooms.errors import Refused
 from rooms.forms import InviteForm, RoomForm
 from rooms.models import Room, User
-from rooms.views.actor import back, person
+from rooms.views.actor import back, person, posted
 
 
 def room_new(request: HttpRequest) -> HttpResponse:
-    form = RoomForm(request.POST or None)
+    form = RoomForm(posted(request))
     if request.method == "POST" and form.is_valid():
         room = form.settle(lambda: membership.create_room(person(request), **form.cleaned_data))
         if room is not None:
@@ -29,7 +29,7 @@ def room_settings(request: HttpRequest, room_id: int) -> HttpResponse:
     """Name and invites for whoever owns the room; Refused for its members, NotFound for others."""
     user = person(request)
     room = _own_room(user, room_id)
-    form = RoomForm(request.POST or None, initial={"name": room.name, "about": room.about})
+    form = RoomForm(posted(request), initial={"name": room.name, "about": room.about})
     if request.method == "POST" and form.is_valid():
         renamed = form.settle(lambda: membership.rename(user, room_id, **form.cleaned_data))
         if renamed is not None:
