@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -81,9 +81,7 @@ class Client:
         """Sends a file's bytes, read as they go out, so that a big one never stands in memory whole."""
         size = path.stat().st_size
         headers = {"Content-Type": "application/octet-stream", "Content-Length": str(size)}
-        await self._send(
-            "PUT", f"/api/machine/files/{sha256}", content=_pieces(path), headers=headers, timeout=_FILE
-        )
+        await self._send("PUT", f"/api/machine/files/{sha256}", content=_pieces(path), headers=headers, timeout=_FILE)
 
     async def attachment(self, turn_id: int, sha256: str) -> bytes:
         """The bytes of a file attached to a request; more than MAX_FILE is refused while it arrives."""
@@ -145,17 +143,16 @@ def _raise(reply: httpx.Response) -> None:
     raise Rejected(reply.status_code, code, problem.title, problem.detail)
 
 
-def _read[Reply](validate: Any, reply: httpx.Response) -> Reply:
+def _read[Reply](validate: Callable[[bytes], Reply], reply: httpx.Response) -> Reply:
     try:
-        answer: Reply = validate(reply.content)
+        return validate(reply.content)
     except ValidationError:
         # A captive portal or a proxy's page answers 200 as well.
         raise Offline("What answers there does not speak like an Agentroom server.") from None
-    return answer
 
 
 def _why(error: Exception) -> str:
-    return f"The server can't be reached: {error or type(error).__name__}."
+    return f"The server can't be reached: {str(error) or type(error).__name__}."
 
 
 async def _pieces(path: Path) -> AsyncIterator[bytes]:

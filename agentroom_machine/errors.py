@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 
-class Trouble(Exception):  # noqa: N818 - it reads well where it is raised
+class Trouble(Exception):
     """Something that the person at this machine can mend; ``exit_code`` is what the command ends with."""
 
     exit_code = 1

@@ -35,7 +35,9 @@ class Changes:
             change = "created" if before.change == "created" else "changed"
         self._say(name, change, plus, minus, self._diff(place, old, new))
 
-    def total(self, place: Path, change: Literal["created", "changed", "deleted"], old: str | None, new: str | None) -> None:
+    def total(
+        self, place: Path, change: Literal["created", "changed", "deleted"], old: str | None, new: str | None
+    ) -> None:
         """What a file's change came to in the whole turn; None for what is no text."""
         plus, minus = line_counts(old or "", new or "") if old is not None and new is not None else (0, 0)
         self._say(self._redact(str(place)), change, plus, minus, self._diff(place, old or "", new or ""))
@@ -49,7 +51,9 @@ class Changes:
         diff = self._redact("".join(lines))
         return diff if len(diff) <= wire.MAX_TEXT else diff[: wire.MAX_TEXT - 30] + "\n[cut: the diff is longer]\n"
 
-    def _say(self, path: str, change: Literal["created", "changed", "deleted"], plus: int, minus: int, diff: str) -> None:
+    def _say(
+        self, path: str, change: Literal["created", "changed", "deleted"], plus: int, minus: int, diff: str
+    ) -> None:
         fact = wire.FileChangeFact(path=path[-2000:], change=change, plus=plus, minus=minus, diff=diff)
         said = self._said.get(path)
         self._said[path] = fact

@@ -47,7 +47,7 @@ class Ask:
 def secret(path: Path) -> bool:
     """Whether a file's name, or a folder on the way to it, says that it holds secrets or settings of agents."""
     parts = [part.casefold() for part in path.parts]
-    if any(part in _SECRET_FOLDERS for part in parts[:-1]) or parts[-1:] and parts[-1] in _SECRET_FOLDERS:
+    if any(part in _SECRET_FOLDERS for part in parts[:-1]) or (parts[-1:] and parts[-1] in _SECRET_FOLDERS):
         return True
     name = parts[-1] if parts else ""
     if any(fnmatch.fnmatch(name, pattern) for pattern in _OPEN_NAMES):
@@ -112,7 +112,7 @@ def _words(call: Call) -> tuple[str, str]:
     """The sentence's end for the owner ("wants to …"), and what the others in the room see."""
     if call.command is not None:
         return "run a command", f"run {_clip(call.command)}"
-    places = [inside(path, call.workdir) for path in call.paths]
+    places = list(dict.fromkeys(inside(path, call.workdir) for path in call.paths))
     where = ", ".join("a file outside the working directory" if place is None else str(place) for place in places[:3])
     where += f" and {len(places) - 3} more" if len(places) > 3 else ""
     verbs = {"read": "read", "search": "search", "edit": "change", "delete": "delete", "move": "move"}
@@ -141,9 +141,8 @@ def _action(call: Call) -> str:
         return "\n".join(lines)
     if call.name or call.title:
         lines.append(call.name or call.title)
-    for path in call.paths:
-        place = inside(path, call.workdir)
-        lines.append(path if place is None else str(place))
+    places = [(path, inside(path, call.workdir)) for path in call.paths]
+    lines += dict.fromkeys(path if place is None else str(place) for path, place in places)
     if call.paths:
         lines.append(f"in {call.workdir}")
     plus, minus = counts(call)
@@ -168,7 +167,7 @@ def _json(value: Any) -> str:
 
 
 def _diff(old: str, new: str) -> list[str]:
-    return [line for line in difflib.unified_diff(old.splitlines(), new.splitlines(), lineterm="", n=1)][2:]
+    return list(difflib.unified_diff(old.splitlines(), new.splitlines(), lineterm="", n=1))[2:]
 
 
 def counts(call: Call) -> tuple[int, int]:

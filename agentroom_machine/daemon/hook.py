@@ -62,7 +62,7 @@ class HookServer:
 
     async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
-        assert task is not None  # noqa: S101 - a connection is always served by a task
+        assert task is not None
         self._open.add(task)
         try:
             answer = await self._answer(await reader.read(-1))

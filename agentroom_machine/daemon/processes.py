@@ -56,7 +56,7 @@ class Tree:
 
     async def _drain(self) -> None:
         """Reads what the agent says to its error output, so that it never blocks on it; keeps the last of it."""
-        assert self.process.stderr is not None  # noqa: S101 - it is a pipe, see start
+        assert self.process.stderr is not None
         while piece := await self.process.stderr.read(16 * 1024):
             self._tail = (self._tail + piece.decode(errors="replace"))[-8192:]
 
@@ -71,7 +71,7 @@ class Tree:
     async def ended(self) -> None:
         """Returns when the agent's own process is gone, even if a grandchild still holds its pipes open."""
         # Process.wait and the end of the stream would both wait for that grandchild.
-        while self.alive:
+        while self.alive:  # noqa: ASYNC110 - nothing else tells
             await asyncio.sleep(0.2)
 
     async def kill(self) -> None:

@@ -37,9 +37,7 @@ _NAMED = re.compile(
     r"(?=[^\s@/\"']+@))(?P<value>[^\s\"',;&<>@]{3,})"
 )
 _SHAPE = re.compile("|".join(f"(?P<s{n}>{pattern})" for n, (_, pattern) in enumerate(_SHAPES)))
-_OPEN = re.compile(
-    rf"(?i)(?:{_AUTHORIZATION}|{_KEYWORDS}|authorization[\"']?[ \t]*|{_KEYWORD}[\"']?[ \t]*)\Z"
-)
+_OPEN = re.compile(rf"(?i)(?:{_AUTHORIZATION}|{_KEYWORDS}|authorization[\"']?[ \t]*|{_KEYWORD}[\"']?[ \t]*)\Z")
 _OPEN_KEY = re.compile(r"-----BEGIN[A-Z0-9 ]*-{0,4}\Z|-----BEGIN [A-Z0-9 ]*PRIVATE KEY[A-Z ]*-{0,4}\Z")
 _RUN = re.compile(r"[A-Za-z0-9_\-.=+/~%]*")
 _KEY_END = re.compile(r"-----END [A-Z0-9 ]*-----")
@@ -113,7 +111,9 @@ class Redactor:
         for i in range(len(text), 0, -1):
             if not text[i - 1].isspace():
                 continue
-            inside = next((span for span in spans if span[0] < i < span[1] or (span[0] < i == span[1] == len(text))), None)
+            inside = next(
+                (span for span in spans if span[0] < i < span[1] or (span[0] < i == span[1] == len(text))), None
+            )
             if inside is None and not self._open(text[max(0, i - 400) : i]):
                 return i
         return 0

@@ -105,8 +105,13 @@ class Translator:
             self._tool_call(update)
         elif kind == "plan":
             self._plan_update(update.get("entries"))
-        elif kind == "usage_update" and isinstance(cost := update.get("cost"), Mapping):
-            if cost.get("currency") == "USD" and isinstance(cost.get("amount"), int | float):
+        elif kind == "usage_update":
+            cost = update.get("cost")
+            if (
+                isinstance(cost, Mapping)
+                and cost.get("currency") == "USD"
+                and isinstance(cost.get("amount"), int | float)
+            ):
                 self.cost = f"{cost['amount']:.6f}"
 
     def tick(self) -> None:
@@ -168,13 +173,13 @@ class Translator:
     # --- tool calls
 
     def _tool_call(self, update: Mapping[str, Any]) -> None:
-        id = str(update.get("toolCallId") or "")
-        if not id:
+        call_id = str(update.get("toolCallId") or "")
+        if not call_id:
             return
-        call = self.calls.get(id)
+        call = self.calls.get(call_id)
         if call is None:
             self._passages.end()
-            call = self.calls[id] = SeenCall(id, self._clock())
+            call = self.calls[call_id] = SeenCall(call_id, self._clock())
         self._learn(call, update)
         for content in _mappings(update.get("content")):
             self._content(call, content)
@@ -247,7 +252,7 @@ class Translator:
         call.due = None
         output, cut = self._output(call)
         fact = wire.ToolCallFact(
-            call=self._key(call.id),
+            call=self.key(call.id),
             tool=call.tool,
             title=self._title(call),
             state=call.state,
@@ -261,7 +266,8 @@ class Translator:
             call.said = fact
             self._emit(fact)
 
-    def _key(self, id: str) -> str:
+    def key(self, id: str) -> str:
+        """The name under which a call is told: unique beyond its turn, and only of plain characters."""
         clean = re.sub(r"[^A-Za-z0-9_.:-]", "-", id)
         return (self._prefix + clean)[:100]
 

@@ -7,7 +7,9 @@ from pathlib import Path
 from agentroom_machine import wire
 
 
-def agent(workdir: Path | str, *, id: int = 1, handle: str = "claude", runtime: str = "demo", **more: object) -> wire.AgentConfig:
+def agent(
+    workdir: Path | str, *, id: int = 1, handle: str = "claude", runtime: str = "demo", **more: object
+) -> wire.AgentConfig:
     return wire.AgentConfig.model_validate(
         {"id": id, "handle": handle, "display_name": handle, "runtime": runtime, "workdir": str(workdir), **more}
     )

@@ -130,7 +130,9 @@ def test_the_journal_is_its_owners_alone(path: Path, opened: Opened) -> None:
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_a_kill_between_any_two_writes_loses_nothing_that_was_said_to_be_written(path: Path, opened: Opened, seed: int) -> None:
+def test_a_kill_between_any_two_writes_loses_nothing_that_was_said_to_be_written(
+    path: Path, opened: Opened, seed: int
+) -> None:
     """The child prints a number after each write has returned; it is killed after some of them."""
     program = textwrap.dedent(
         """
@@ -161,8 +163,7 @@ def test_a_kill_between_any_two_writes_loses_nothing_that_was_said_to_be_written
 def test_a_write_that_fails_leaves_no_gap(opened: Opened) -> None:
     journal = opened()
     journal.add(1, text("a"))
-    with pytest.raises(sqlite3.IntegrityError):
-        with journal._writing() as db:
-            db.execute("UPDATE meta SET value = '2' WHERE name = 'last_n'")
-            db.execute("INSERT INTO facts VALUES (1, 1, '', NULL)")
+    with pytest.raises(sqlite3.IntegrityError), journal._writing() as db:
+        db.execute("UPDATE meta SET value = '2' WHERE name = 'last_n'")
+        db.execute("INSERT INTO facts VALUES (1, 1, '', NULL)")
     assert journal.add(1, text("b")) == 2

@@ -45,13 +45,21 @@ def test_a_named_secret_does_not_leave(text: str, hidden: str) -> None:
     assert hidden not in Redactor()(text)
 
 
-@pytest.mark.parametrize("text", ["ls -la src", "task-runner is done", "the password is wrong", "http://localhost:8000/a@b", "a skeleton key"])
+@pytest.mark.parametrize(
+    "text",
+    ["ls -la src", "task-runner is done", "the password is wrong", "http://localhost:8000/a@b", "a skeleton key"],
+)
 def test_plain_words_stay(text: str) -> None:
     assert Redactor()(text) == text
 
 
 def test_values_of_secret_looking_variables_are_known() -> None:
-    environ = {"MY_TOKEN": "abcdefgh1", "PATH": "/usr/bin:/bin", "DATABASE_URL": "postgres://u:pw12@h/d", "AUTH_TYPE": "password"}
+    environ = {
+        "MY_TOKEN": "abcdefgh1",
+        "PATH": "/usr/bin:/bin",
+        "DATABASE_URL": "postgres://u:pw12@h/d",
+        "AUTH_TYPE": "password",
+    }
     assert set(secret_values(environ)) == {"abcdefgh1", "pw12"}
     assert "abcdefgh1" not in Redactor(secret_values(environ))("x=abcdefgh1;")
 
@@ -64,7 +72,9 @@ def test_nul_and_lone_surrogates_become_valid_text() -> None:
 @given(
     st.lists(
         st.one_of(
-            st.sampled_from([*SECRETS, OWN, "Authorization: Bearer ", "password = ", "word ", "\n", " ", "-----BEGIN ", "é🙂"]),
+            st.sampled_from(
+                [*SECRETS, OWN, "Authorization: Bearer ", "password = ", "word ", "\n", "-----BEGIN ", "é🙂"]
+            ),
             st.text(alphabet="ab:= \n-", max_size=8),
         ),
         max_size=8,

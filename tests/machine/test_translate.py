@@ -116,7 +116,9 @@ def test_what_reading_shows_stays_on_the_machine(bench: Bench, tmp_path: Path) -
 
 
 def test_a_path_outside_is_not_told(bench: Bench) -> None:
-    bench.call(kind="tool_call", title="Read /home/alice/diary", status="pending", name="Read", locations=[{"path": "/x/d"}])
+    bench.call(
+        kind="tool_call", title="Read /home/alice/diary", status="pending", name="Read", locations=[{"path": "/x/d"}]
+    )
     assert bench.calls()[-1].title == "Read a file outside the working directory"
 
 

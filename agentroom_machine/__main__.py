@@ -1,0 +1,3 @@
+from agentroom_machine.cli import main
+
+main()

@@ -1,0 +1,103 @@
+"""Stands between an agent and what it wants to do in one turn: each call is judged once, each question asked once."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from agentroom_machine import wire
+from agentroom_machine.daemon.call import Call
+from agentroom_machine.daemon.gate import Harmless, judge
+from agentroom_machine.daemon.redact import Redactor
+from agentroom_machine.daemon.translate import line
+
+
+class AskOwner(Protocol):
+    def __call__(
+        self, *, subject: wire.Subject, title: str, action: str, short: str, options: list[str], call: str
+    ) -> Awaitable[wire.Verdict]: ...
+
+
+@dataclass(frozen=True)
+class Decision:
+    allow: bool
+    reason: str = ""
+    """For the agent, when it is a no."""
+    note: str = ""
+    """What the owner wrote."""
+
+
+@dataclass
+class _Judged:
+    call: Call
+    task: asyncio.Task[Decision]
+
+
+class Gatekeeper:
+    def __init__(
+        self,
+        *,
+        handle: str,
+        ask: AskOwner,
+        redact: Redactor,
+        key: Callable[[str], str],
+        on_refused: Callable[[Call], None],
+        before_asking: Callable[[], None],
+    ) -> None:
+        self._handle, self._ask, self._redact, self._key = handle, ask, redact, key
+        self._on_refused, self._before_asking = on_refused, before_asking
+        self._judged: dict[str, _Judged] = {}
+        self.refusals = 0
+
+    async def decide(self, call: Call) -> Decision:
+        """The decision about a call. Hook and permission request about the same call share one."""
+        known = self._judged.get(call.id) if call.id else None
+        if known is None or not _same(known.call, call):
+            known = _Judged(call, asyncio.create_task(self._decide(call)))
+            if call.id:
+                self._judged[call.id] = known
+        return await asyncio.shield(known.task)
+
+    async def close(self) -> None:
+        """Takes back what is still asked."""
+        tasks = [known.task for known in self._judged.values() if not known.task.done()]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _decide(self, call: Call) -> Decision:
+        judgement = await asyncio.to_thread(judge, call)
+        if isinstance(judgement, Harmless):
+            return Decision(True)
+        if judgement.action is None or len(action := self._redact(judgement.action)) > wire.MAX_TEXT:
+            self._refuse(call)
+            return Decision(False, "This call is too long to be shown to the owner whole. Do it in smaller steps.")
+        self._before_asking()
+        verdict = await self._ask(
+            subject="tool",
+            title=line(self._redact(f"{self._handle} wants to {judgement.title}")),
+            action=action,
+            short=line(self._redact(judgement.short)),
+            options=[],
+            call=self._key(call.id) if call.id else "",
+        )
+        if verdict.verdict == "once":
+            return Decision(True)
+        self._refuse(call)
+        note = verdict.answer.strip()
+        return Decision(False, f"The owner declined: {note or 'no reason given'}; go on without it.", note)
+
+    def _refuse(self, call: Call) -> None:
+        self.refusals += 1
+        self._on_refused(call)
+
+
+def _same(known: Call, call: Call) -> bool:
+    """Whether two accounts of one call can be about the same thing: a decision is bound to its content."""
+    if known.command is not None and call.command is not None:
+        return known.command == call.command
+    if known.raw not in (None, {}) and call.raw not in (None, {}) and known.name and known.name == call.name:
+        return bool(known.raw == call.raw)
+    return True

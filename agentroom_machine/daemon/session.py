@@ -1,0 +1,133 @@
+"""The live sessions: one runtime for each agent and room, let go when idle, found again by their ids."""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from agentroom_machine import wire
+from agentroom_machine.daemon.journal import Journal, SessionRecord
+from agentroom_machine.daemon.runtime import Opened, Runtime
+from agentroom_machine.profile import write_private
+from agentroom_machine.runtimes.launch import Launch, Surroundings, launch, shown_name
+
+IDLE = 300.0
+"""Seconds after which an unused session is let go."""
+MOST_LIVE = 3
+
+
+@dataclass
+class Session:
+    agent: wire.AgentConfig
+    memory: int
+    runtime: Runtime
+    cwd: Path
+    used_at: float = field(default_factory=time.monotonic)
+    busy: bool = True
+    opened: Opened | None = None
+    notices: list[str] = field(default_factory=list)
+    """What the room should know about this session, said with its next turn."""
+
+    def fits(self, agent: wire.AgentConfig, memory: int, cwd: Path) -> bool:
+        same = (self.agent.runtime, self.agent.model, self.memory, self.cwd) == (
+            agent.runtime,
+            agent.model,
+            memory,
+            cwd,
+        )
+        return same and self.runtime.alive
+
+
+class Sessions:
+    def __init__(self, journal: Journal, scratch: Path) -> None:
+        self._journal, self._scratch = journal, scratch
+        self._live: dict[tuple[int, int], Session] = {}
+
+    def awake(self) -> set[int]:
+        """Agents with a live session."""
+        return {agent_id for agent_id, _ in self._live}
+
+    async def open(self, offer: wire.Offer, cwd: Path) -> Session:
+        """The session of this agent in this room, in use until ``release``; raises RuntimeFailed or NotReady."""
+        key = (offer.agent_id, offer.room_id)
+        session = self._live.get(key)
+        if session and session.fits(offer.agent, offer.memory, cwd):
+            session.busy, session.agent = True, offer.agent
+            return session
+        if session:
+            await self.discard(session)
+        await self._make_room()
+        return await self._begin(offer, cwd)
+
+    async def _begin(self, offer: wire.Offer, cwd: Path) -> Session:
+        agent, around = offer.agent, Surroundings(scratch=self._scratch)
+        how: Launch = launch(agent, around)
+        runtime = Runtime(how, cwd, self._journal.journal_id)
+        record = self._journal.session(offer.agent_id, offer.room_id)
+        usable = record and (record.runtime, record.memory, record.cwd) == (agent.runtime, offer.memory, str(cwd))
+        session = Session(agent, offer.memory, runtime, cwd)
+        self._live[offer.agent_id, offer.room_id] = session
+        try:
+            trusted = self._trusted() if how.codex_hook else {}
+            before = dict(trusted)
+            session.opened = await runtime.start(record if usable else None, agent.model, trusted)
+            if trusted != before:
+                self._keep_trusted(trusted)
+        except BaseException:
+            await self.discard(session)
+            raise
+        session.notices += runtime.warnings
+        if record and session.opened.how == "new":
+            why = "its memory was reset or it moved" if not usable else f"{shown_name(agent.runtime)} could not find it"
+            session.notices.append(f"A new session begins: the earlier one is not continued, because {why}.")
+        kept = SessionRecord(agent.runtime, offer.memory, str(cwd), session.opened.session_id)
+        self._journal.keep_session(offer.agent_id, offer.room_id, kept)
+        return session
+
+    async def _make_room(self) -> None:
+        while len(self._live) >= MOST_LIVE:
+            idle = [session for session in self._live.values() if not session.busy]
+            if not idle:
+                return  # never happens while at most MOST_LIVE turns run
+            await self.discard(min(idle, key=lambda session: session.used_at))
+
+    def release(self, session: Session) -> None:
+        session.busy, session.used_at = False, time.monotonic()
+
+    async def discard(self, session: Session) -> None:
+        """Ends a session's process and all that it started; its id stays known."""
+        for key, live in list(self._live.items()):
+            if live is session:
+                del self._live[key]
+        await session.runtime.close()
+
+    async def let_go(self) -> int:
+        """Ends what was idle too long, or died; returns how many."""
+        now = time.monotonic()
+        gone = [s for s in self._live.values() if not s.busy and (now - s.used_at > IDLE or not s.runtime.alive)]
+        for session in gone:
+            await self.discard(session)
+        return len(gone)
+
+    async def close(self) -> None:
+        for session in list(self._live.values()):
+            await self.discard(session)
+
+    # --- what Codex needs to trust our hook
+
+    @property
+    def _trust_file(self) -> Path:
+        return self._scratch / "codex-hook.json"
+
+    def _trusted(self) -> dict[str, str]:
+        try:
+            kept = json.loads(self._trust_file.read_text(encoding="utf-8"))
+            return {str(key): str(value) for key, value in kept.items()}
+        except (OSError, ValueError, AttributeError):
+            return {}
+
+    def _keep_trusted(self, trusted: dict[str, str]) -> None:
+        self._scratch.mkdir(parents=True, exist_ok=True, mode=0o700)
+        write_private(self._trust_file, json.dumps(trusted))
