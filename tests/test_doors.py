@@ -15,13 +15,18 @@ from django.http import HttpResponseBase
 from django.test import Client, override_settings
 from django.urls import URLPattern, URLResolver, get_resolver
 from pytest_django import DjangoDbBlocker
+from websockets.exceptions import InvalidStatus
+from websockets.sync.client import connect
+from websockets.typing import Origin
 
 from agentroom.api import api
+from messaging.routing import websocket_urlpatterns
 from rooms import tokens
 from rooms.models import Machine, User
-from tests.doors.pages import ALLAUTH, DOORS, Door
-from tests.doors.scene import Scene, make_scene, named_machine, same_words, stored
+from tests.doors.pages import ALLAUTH, DOORS, SOCKETS, Door
+from tests.doors.scene import ABSENT, Scene, make_scene, named_machine, same_words, stored
 from tests.doors.token_doors import COLUMNS, TOKEN_DOORS, TokenDoor
+from tests.live import HandMachine, Live, Person
 
 APART = ("api/", "admin/")
 pytestmark = pytest.mark.django_db
@@ -237,3 +242,56 @@ def test_what_a_machine_may_ask_of_another_owners_is_as_if_it_were_not_there(
 
 def test_the_sign_in_page_is_where_in_leads() -> None:
     assert project.LOGIN_URL == "account_login"
+
+
+# --- doors in front of Django, at the server itself -----------------------------------------------------------------
+
+
+def test_the_table_knows_every_socket() -> None:
+    assert {str(pattern.pattern) for pattern in websocket_urlpatterns} == SOCKETS
+
+
+def refused_with(person: Person, path: str) -> int:
+    """The status with which a socket is refused; 0 when it opens."""
+    cookies = "; ".join(f"{name}={value}" for name, value in person.client.cookies.items())
+    try:
+        with connect(
+            person.url.replace("http", "ws", 1) + path,
+            origin=Origin(person.url),
+            additional_headers={"Cookie": cookies},
+            proxy=None,
+        ):
+            return 0
+    except InvalidStatus as refusal:
+        return refusal.response.status_code
+
+
+def test_a_rooms_socket_opens_for_who_sits_there_and_is_not_there_for_others(live: Live) -> None:
+    alice, charlie, nobody = live.person("alice"), live.person("charlie"), live.stranger()
+    kitchen = alice.make_room("kitchen")
+    vera = live.person("vera")
+    vera.join(alice.invite(kitchen, role="viewer"))
+    room = f"/ws/rooms/{kitchen}/"
+    assert [refused_with(person, room) for person in (alice, vera)] == [0, 0]
+    absent = refused_with(charlie, f"/ws/rooms/{ABSENT}/")
+    assert absent in (403, 404)
+    assert [refused_with(person, room) for person in (charlie, nobody)] == [absent, absent]
+    assert [refused_with(person, "/ws/me/") for person in (alice, charlie)] == [0, 0]
+    assert refused_with(nobody, "/ws/me/") == absent
+
+
+def test_the_machines_long_poll_wants_a_machines_token(live: Live) -> None:
+    erin = live.person("erin")
+    machine = HandMachine(erin)
+    try:
+        assert machine.sync().status_code == 200
+        for token in ("none", "arm_unknown", live.manage_json("token", "--account", "erin")["token"]):
+            machine.client.headers["Authorization"] = f"Bearer {token}"
+            assert machine.sync().status_code == 401, token
+        machine.client.headers["Authorization"] = f"Bearer {machine.token}"
+        assert erin.client.post("/api/machine/sync", json={}).status_code in (401, 422), "a session is no token"
+        erin.post(f"/machines/{machine.id}/revoke/")
+        refused = machine.sync()
+        assert (refused.status_code, refused.json()["code"]) == (401, "revoked")
+    finally:
+        machine.close()

@@ -21,6 +21,7 @@ The stack is the environment's: DATABASE_URL (each Live has a fresh database the
 AGENTROOM_SERVER. Everything lives below one folder; nothing outlives the ``with`` block.
 """
 
+from tests.live.by_hand import HandMachine
 from tests.live.forms import Form, Page
 from tests.live.machine import Machine
 from tests.live.person import Person
@@ -29,4 +30,4 @@ from tests.live.stored import StoredEntry, StoredTurn
 from tests.live.waiting import until
 from tests.live.watching import Watch
 
-__all__ = ["Form", "Live", "Machine", "Page", "Person", "StoredEntry", "StoredTurn", "Watch", "until"]
+__all__ = ["Form", "HandMachine", "Live", "Machine", "Page", "Person", "StoredEntry", "StoredTurn", "Watch", "until"]

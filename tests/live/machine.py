@@ -60,7 +60,7 @@ class Machine:
         )
         try:
             link = until(lambda: re.search(r"https?://\S+/pair/\S*", login.said()), what=login.said)
-            owner.press(link[0], "Confirm")
+            owner.press(link[0], f"Connect {name}")
             until(lambda: not login.alive, what="the end of agentroom login")
         finally:
             login.kill()

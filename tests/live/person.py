@@ -98,7 +98,7 @@ class Person:
     def invite(self, room_id: int, *, role: str = "member", max_uses: int = 5, **more: str) -> str:
         """The URL of a new link; ``more`` is what else the form asks: days, seat_days."""
         given = {"role": role, "max_uses": str(max_uses)} | more
-        page = self.press(f"/rooms/{room_id}/invites/", "Make a link", given)
+        page = self.press(f"/rooms/{room_id}/settings/", "Make an invite link", given)
         found = re.search(r"https?://[^\s\"'<]+/join/[^\s\"'<]+", page.html)
         assert found, page.text
         return found[0]
