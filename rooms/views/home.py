@@ -41,6 +41,8 @@ def home(request: HttpRequest) -> HttpResponse:
     requests = list(membership.direct_requests(user))
     context = {
         "approvals": approvals,
+        # A deputy answers for rooms that they may not read.
+        "readable": set(membership.rooms_of(user).values_list("pk", flat=True)),
         "requests": requests,
         "waiting": len(approvals) + len(requests),
         "agents": own_agents(user),

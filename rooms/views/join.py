@@ -13,8 +13,8 @@ from rooms import membership
 from rooms.errors import NotFound
 from rooms.forms import JoinForm, SeatForm
 from rooms.models import User
-from rooms.views.errors import wants_json
 from rooms.views.actor import posted
+from rooms.views.errors import wants_json
 from rooms.views.limits import limited
 
 

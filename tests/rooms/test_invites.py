@@ -19,9 +19,7 @@ LONG = "a long kitchen table"
 
 
 def link(kitchen: Kitchen, *, role: str = "member", max_uses: int = 1, seat_days: int | None = None) -> str:
-    made = membership.invite(
-        kitchen.alice, kitchen.room.pk, role=role, days=7, max_uses=max_uses, seat_days=seat_days
-    )
+    made = membership.invite(kitchen.alice, kitchen.room.pk, role=role, days=7, max_uses=max_uses, seat_days=seat_days)
     return made[1]
 
 
