@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,7 +28,8 @@ class Watch:
         self.cursor = after
         self.parts: list[Part] = []
         self.gone = False
-        self._socket = connect(
+        self._held = ExitStack()
+        opening = connect(
             f"{url.replace('http', 'ws', 1)}/ws/rooms/{room_id}/?after={after}",
             origin=Origin(url),
             additional_headers={"Cookie": cookies},
@@ -35,12 +37,13 @@ class Watch:
             proxy=None,
             open_timeout=10,
         )
+        self._socket = self._held.enter_context(opening)
 
     def __enter__(self) -> Watch:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._socket.close()
+        self._held.close()
 
     def frame(self, *, seconds: float = 20) -> dict[str, Any]:
         """The next frame; TimeoutError when none comes."""
