@@ -95,6 +95,8 @@ def _claude(agent: wire.AgentConfig, around: Surroundings) -> Launch:
     program = find("claude-agent-acp", around, "npm install -g @agentclientprotocol/claude-agent-acp")
     options: dict[str, Any] = {
         "promptSuggestions": False,
+        # Else the mode that asks nothing stays within reach.
+        "allowDangerouslySkipPermissions": False,
         # Else "@path" in a message is read and sent to the model without any request.
         "verbatimPrompts": True,
         "managedSettings": {
