@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import signal
 import time
 
 import click
@@ -12,7 +11,7 @@ import click
 from agentroom_machine import wire
 from agentroom_machine.cli.output import Context, as_json, run, say, say_json
 from agentroom_machine.client import Client
-from agentroom_machine.daemon.lock import holder
+from agentroom_machine.daemon.lock import DRAIN, NOW, holder
 from agentroom_machine.errors import Offline, Trouble
 
 
@@ -75,7 +74,7 @@ def stop(context: Context, now: bool, as_json: bool) -> None:
         offline = trouble
     if pid:
         with contextlib.suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGUSR1 if now else signal.SIGTERM)
+            os.kill(pid, NOW if now else DRAIN)
     ended = _wait(context, 20 if now else 2)
     if as_json:
         say_json({"cancelled": reply.cancelled, "stopping": reply.stopping, "ended": ended, "was_running": bool(pid)})

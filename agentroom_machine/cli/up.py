@@ -21,11 +21,13 @@ from agentroom_machine import tokens
 from agentroom_machine.cli.agents import found_runtimes
 from agentroom_machine.cli.output import Context, NotPaired, as_json, inert, say
 from agentroom_machine.client import Client
-from agentroom_machine.daemon.lock import Lock
+from agentroom_machine.daemon.lock import DRAIN, NOW, Lock
 from agentroom_machine.daemon.loop import Daemon
 from agentroom_machine.daemon.redact import Redactor, secret_values
 from agentroom_machine.errors import Trouble
 from agentroom_machine.profile import Settings
+
+TERM_GRACE = 3.0
 
 
 @click.command()
@@ -34,7 +36,7 @@ from agentroom_machine.profile import Settings
 def up(context: Context, as_json: bool) -> None:
     """Connect to the server and run what it asks for, in the foreground.
 
-    Ctrl-C finishes what runs, then ends; a second Ctrl-C ends what runs, too.
+    Ctrl-C finishes what runs, then ends; a second Ctrl-C ends what runs, too. SIGTERM gives what runs three seconds.
     """
     settings = context.profile.settings()
     kept = tokens.load(context.profile)
@@ -80,18 +82,25 @@ async def _hint(client: Client, display: Lines | Calm) -> None:
 
 
 def _obey_signals(daemon: Daemon) -> None:
+    """Ctrl-C waits for what runs, and a second one does not; SIGTERM, from a supervisor that soon kills, waits little."""
+    loop = asyncio.get_running_loop()
     asked = 0
 
-    def end() -> None:
+    def end(*, within: float | None) -> None:
         nonlocal asked
         asked += 1
-        daemon.drain() if asked == 1 else daemon.stop_now()
+        if asked > 1:
+            daemon.stop_now()
+            return
+        daemon.drain()
+        if within is not None:
+            loop.call_later(within, daemon.stop_now)
 
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, end)
+    loop.add_signal_handler(signal.SIGINT, lambda: end(within=None))
+    loop.add_signal_handler(signal.SIGTERM, lambda: end(within=TERM_GRACE))
     loop.add_signal_handler(signal.SIGHUP, daemon.stop_now)
-    loop.add_signal_handler(signal.SIGUSR1, daemon.stop_now)
+    loop.add_signal_handler(NOW, daemon.stop_now)
+    loop.add_signal_handler(DRAIN, daemon.drain)
 
 
 class Lines:

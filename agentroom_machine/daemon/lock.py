@@ -5,11 +5,15 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import signal
 import time
 from pathlib import Path
 
 from agentroom_machine.errors import Trouble
 from agentroom_machine.profile import Profile
+
+DRAIN, NOW = signal.SIGUSR2, signal.SIGUSR1
+"""How another process tells the daemon to end: when what runs has ended, or at once."""
 
 
 class SecondDaemon(Trouble):

@@ -192,7 +192,8 @@ class Daemon:
                 continue
             backoff.reset()
             self._heard(None)
-            self._apply(reply)
+            if not self._apply(reply):
+                await self._pause()
 
     async def _sync(self) -> wire.SyncReply | None:
         """One round; None when something changed here meanwhile, so that the server must hear of it first."""
@@ -230,7 +231,16 @@ class Daemon:
             draining=self._draining,
         )
 
-    def _apply(self, reply: wire.SyncReply) -> None:
+    async def _pause(self) -> None:
+        """The server told what we know and still work on: no need to hear it again at once."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(1):
+                await self._changed.wait()
+
+    def _apply(self, reply: wire.SyncReply) -> bool:
+        """Does what the reply says; False when it asked for something, but for nothing new."""
+        told = bool(reply.offers or reply.withdrawn or reply.stop or reply.verdicts)
+        new = False
         if self._epoch is None:
             self._check_clock(reply.server_time)
         self._epoch = reply.epoch
@@ -241,15 +251,16 @@ class Daemon:
             self._look.set()
             self._say("agents", f"{len(agents)} agents live here." if len(agents) != 1 else "1 agent lives here.")
         for turn_id in reply.withdrawn:
-            self._withdraw(turn_id)
+            new |= self._withdraw(turn_id)
         for turn_id in reply.stop:
             if turn := self._running.get(turn_id):
-                turn.end("stopped", "")
+                new |= turn.end("stopped", "")
         for verdict in reply.verdicts:
-            self._owner.answer(verdict)
+            new |= self._owner.answer(verdict)
         for offer in reply.offers:
-            self._journal.add_offer(offer)
+            new |= self._journal.add_offer(offer)
         self._begin_offered()
+        return new or not told
 
     def _check_clock(self, server_time: datetime) -> None:
         off = abs((datetime.now(UTC) - server_time).total_seconds())
@@ -260,11 +271,12 @@ class Daemon:
                 f"This machine's clock differs by {hours} from the server's. All works; times shown are the server's.",
             )
 
-    def _withdraw(self, turn_id: int) -> None:
+    def _withdraw(self, turn_id: int) -> bool:
+        """Drops a turn; whether that is news."""
         if turn := self._running.get(turn_id):
-            turn.drop()
-        else:
-            self._journal.drop_turn(turn_id)
+            return turn.drop()
+        self._journal.drop_turn(turn_id)
+        return True
 
     # --- turns
 

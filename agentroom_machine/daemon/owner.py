@@ -37,7 +37,10 @@ class Owner:
             if not answer.done() or answer.cancelled():
                 self._write(turn_id, wire.QuestionGoneFact(key=key))
 
-    def answer(self, verdict: wire.Verdict) -> None:
+    def answer(self, verdict: wire.Verdict) -> bool:
+        """Brings a verdict to who waits for it; False when nobody does any more."""
         waiting = self._waiting.get(verdict.key)
-        if waiting and not waiting.done():
-            waiting.set_result(verdict)
+        if waiting is None or waiting.done():
+            return False
+        waiting.set_result(verdict)
+        return True

@@ -18,6 +18,7 @@ from acp.exceptions import RequestError
 
 from agentroom_machine.daemon.call import Call, command_of, paths_of, tool_of
 from agentroom_machine.daemon.elicit import fields
+from agentroom_machine.daemon.gatekeeper import Decision
 from agentroom_machine.daemon.hook import HookAnswer, HookCall, HookServer, probe
 from agentroom_machine.daemon.journal import SessionRecord
 from agentroom_machine.daemon.processes import Tree
@@ -39,7 +40,7 @@ class Turn(Protocol):
     def on_update(self, update: Mapping[str, Any]) -> None: ...
     def on_alarm(self, words: str) -> None: ...
     async def on_hook(self, call: HookCall) -> HookAnswer: ...
-    async def on_permission(self, call: Call) -> tuple[bool, str]: ...
+    async def on_permission(self, call: Call) -> Decision: ...
     async def on_question(self, text: str, options: list[str], call: str) -> str | None: ...
     def known(self, call_id: str) -> tuple[str, str, Any]: ...
 
@@ -362,10 +363,10 @@ class _Listener:
         self, session_id: str, tool_call: schema.ToolCallUpdate, options: list[schema.PermissionOption], **more: Any
     ) -> schema.RequestPermissionResponse:
         turn = self._runtime.turn
-        allow, note = (False, "") if turn is None else await turn.on_permission(self._runtime.call_of(tool_call))
-        kind = "allow_once" if allow else "reject_once"
+        decision = Decision(False) if turn is None else await turn.on_permission(self._runtime.call_of(tool_call))
+        kind = "allow_once" if decision.allow else "reject_once"
         option = next((option for option in options if option.kind == kind), None)
-        meta = {"agentroom": {"note": note}} if note else None
+        meta = {"agentroom": {"note": decision.note, "reason": decision.reason}} if decision.reason else None
         if option is None:
             return schema.RequestPermissionResponse(outcome=schema.DeniedOutcome(outcome="cancelled"), field_meta=meta)
         return schema.RequestPermissionResponse(

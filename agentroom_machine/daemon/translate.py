@@ -42,6 +42,12 @@ def _mappings(value: Any) -> list[Mapping[str, Any]]:
     return [item for item in value if isinstance(item, Mapping)] if isinstance(value, list) else []
 
 
+def _place_name(place: Path | None) -> str:
+    if place is None:
+        return "a file outside the working directory"
+    return "the working directory" if place == Path() else str(place)
+
+
 @dataclass
 class SeenCall:
     """What is known of one tool call so far."""
@@ -285,7 +291,7 @@ class Translator:
             title = command
         elif call.tool in _VERBS and call.paths:
             places = [inside(path, self._workdir) for path in call.paths]
-            names = ["a file outside the working directory" if place is None else str(place) for place in places]
+            names = [_place_name(place) for place in places]
             title = f"{_VERBS[call.tool]} {', '.join(dict.fromkeys(names))}"
         else:
             title = call.title or call.name or "a tool"

@@ -18,7 +18,7 @@ from agentroom_machine.client import Client
 from agentroom_machine.daemon import files, snapshot
 from agentroom_machine.daemon.call import Call, from_hook
 from agentroom_machine.daemon.changes import Changes
-from agentroom_machine.daemon.gatekeeper import Gatekeeper
+from agentroom_machine.daemon.gatekeeper import Decision, Gatekeeper
 from agentroom_machine.daemon.hook import HookAnswer, HookCall
 from agentroom_machine.daemon.journal import Journal
 from agentroom_machine.daemon.owner import Owner
@@ -76,16 +76,18 @@ class TurnRun:
 
     # --- from outside
 
-    def end(self, state: Literal["stopped", "failed"], reason: str) -> None:
-        """Tells the turn to end; the first reason counts."""
-        if self._ending is None:
-            self._ending = (state, reason)
+    def end(self, state: Literal["stopped", "failed"], reason: str) -> bool:
+        """Tells the turn to end; the first reason counts. False when it was told before."""
+        first = self._ending is None
+        self._ending = self._ending or (state, reason)
         self._told_to_end.set()
+        return first
 
-    def drop(self) -> None:
-        """The server has ended the turn: kill what runs, say nothing more about it."""
-        self._dropped = True
+    def drop(self) -> bool:
+        """The server has ended the turn: kill what runs, say nothing more about it. False when it was told before."""
+        first, self._dropped = not self._dropped, True
         self.end("stopped", "")
+        return first
 
     async def run(self) -> None:
         """Runs the turn to its end, which is journaled, whatever happens."""
@@ -332,23 +334,22 @@ class TurnRun:
         assert self._gatekeeper is not None
         self._hooked.add(call.id)
         put = from_hook(call.id, call.name, call.input, call.cwd, self._session.cwd)
-        allow, note = await self._decide(self._gatekeeper, put)
-        return HookAnswer(allow, note)
+        decision = await self._decide(self._gatekeeper, put)
+        return HookAnswer(decision.allow, decision.reason)
 
-    async def on_permission(self, call: Call) -> tuple[bool, str]:
+    async def on_permission(self, call: Call) -> Decision:
         assert self._gatekeeper is not None
         return await self._decide(self._gatekeeper, call)
 
     @staticmethod
-    async def _decide(gatekeeper: Gatekeeper, call: Call) -> tuple[bool, str]:
+    async def _decide(gatekeeper: Gatekeeper, call: Call) -> Decision:
         try:
-            decision = await gatekeeper.decide(call)
+            return await gatekeeper.decide(call)
         except asyncio.CancelledError:
             task = asyncio.current_task()
             if task and task.cancelling():
                 raise
-            return False, "The request ended."
-        return decision.allow, decision.reason
+            return Decision(False, "The request ended.")
 
     async def on_question(self, text: str, options: list[str], call: str) -> str | None:
         assert self._translator is not None

@@ -28,9 +28,9 @@ _FILES = {
 """One of the tests fails, so that there is something to mend."""
 
 
-def prepare_demo_repository(path: Path) -> Path:
+def prepare_demo_repository(path: Path | str) -> Path:
     """Makes the repository at ``path`` and its remote beside it, once; returns the repository."""
-    path = path.absolute()
+    path = Path(path).absolute()
     if (path / ".git").is_dir():
         return path
     path.mkdir(parents=True, exist_ok=True)
