@@ -50,8 +50,11 @@ class Kitchen:
         """The same, and Alice says yes to whatever it needs until the turn is done."""
         turn = self.ask(words, who=who, room=room)
         self.approve_all(turn)
-        assert self.live.until_turn(turn, *ENDED) == "done", self.timeline(turn)
+        self.until_done(turn)
         return turn
+
+    def until_done(self, turn: int) -> None:
+        assert self.live.until_turn(turn, *ENDED) == "done", self.timeline(turn)
 
     def approve_all(self, turn: int) -> None:
         """Answers each question as it comes, until the turn has ended."""

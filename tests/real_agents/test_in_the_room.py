@@ -39,7 +39,7 @@ def test_a_member_waits_for_the_owner_and_then_hears_the_agent(kitchen: Kitchen)
     assert kitchen.status(turn) == "asked"
     assert not kitchen.model.played
     kitchen.alice.decide(turn, "Approve once")
-    kitchen.live.until_turn(turn, "done")
+    kitchen.until_done(turn)
     assert kitchen.text(turn) == "good evening"
     assert "good evening" in kitchen.bob.room(kitchen.room)
 
@@ -62,7 +62,7 @@ def test_a_command_is_asked_for_and_then_runs(kitchen: Kitchen) -> None:
 def test_a_command_that_the_owner_declines_does_not_run(kitchen: Kitchen) -> None:
     turn = kitchen.ask("Run `touch burnt.txt`", who=kitchen.alice)
     kitchen.answer(kitchen.live.question(turn).id, "no", note="not today")
-    kitchen.live.until_turn(turn, "done")
+    kitchen.until_done(turn)
     assert not (kitchen.folder / "burnt.txt").exists()
     assert "not today" in kitchen.text(turn)
 
