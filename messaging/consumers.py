@@ -52,7 +52,6 @@ class Socket(AsyncWebsocketConsumer):  # type: ignore[misc]
         if "websocket.http.response" in self.scope.get("extensions", {}):
             await self.base_send({"type": "websocket.http.response.start", "status": 404, "headers": []})
             await self.base_send({"type": "websocket.http.response.body", "body": b""})
-            await asyncio.sleep(0)
             raise DenyConnectionQuietly
         raise DenyConnection
 

@@ -8,13 +8,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from django.http import HttpRequest
+from django.utils import timezone
 from django.utils.safestring import SafeString
 
 from approvals import consent, turns
 from approvals.models import Approval, Turn
 from messaging.render.hidden import oddities, reveal
-from messaging.render.markdown import markdown
-from messaging.render.sections import draw
+from messaging.render.markdown import markdown, mentions
+from messaging.render.sections import draw, title
 from messaging.viewer import person
 
 ACTS = {
@@ -102,6 +103,8 @@ def question(request: HttpRequest, approval: Approval, turn: Turn, *, level: int
         plain=plain,
         tone="danger" if approval.subject in FOUR else "waiting",
         title=reveal(approval.title or f"{turn.agent.handle} asks"),
+        short=title(approval.short or "a question to the owner"),
+        over=approval.expires_at is not None and approval.expires_at <= timezone.now(),
         asks=markdown(approval.action, breaks=True) if plain else "",
         command="" if plain else reveal(approval.action),
         odd=[] if plain else oddities(approval.action),
@@ -120,6 +123,6 @@ def start_alone(request: HttpRequest, approval: Approval) -> SafeString:
         "approvals/start_alone.html",
         request,
         turn=turn,
-        html=markdown(turn.entry.body, breaks=True),
+        html=markdown(turn.entry.body, mentions=mentions(turn.entry.data), breaks=True),
         form=forms(request, turn, approval),
     )

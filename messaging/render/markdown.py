@@ -86,6 +86,11 @@ AS_TYPED = parser(breaks=True)
 AS_WRITTEN = parser(breaks=False)
 
 
+def mentions(data: Mapping[str, Any]) -> dict[str, bool]:
+    """Whom a message's data says that it addressed, and whether they are agents."""
+    return {str(one["handle"]).lower(): bool(one.get("agent")) for one in data.get("mentions") or ()}
+
+
 def markdown(text: str, *, mentions: Mapping[str, bool] | None = None, breaks: bool = False) -> SafeString:
     """``mentions`` maps the handles that the message addressed to whether they are agents.
 

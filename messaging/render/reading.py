@@ -38,6 +38,8 @@ class Timeline:
     """Everything up to this number is in it."""
     earlier: int | None = None
     """Ask for what comes before this number; None when nothing does."""
+    still: bool = False
+    """Whether newer entries are left out, so that nothing can be added live."""
 
 
 def newest(room_id: int, *, before: int | None = None, limit: int = 50) -> Timeline:
@@ -52,16 +54,15 @@ def newest(room_id: int, *, before: int | None = None, limit: int = 50) -> Timel
 
 
 def around(room_id: int, seq: int, *, limit: int = 50) -> Timeline:
-    """Everything since shortly before an entry, for a link to it; bounded to six times ``limit``."""
+    """Everything since shortly before an entry, for a link to it; only its neighbours when that is too much."""
     cursor = Room.objects.values_list("last_seq", flat=True).get(pk=room_id)
     roots = Entry.objects.filter(room_id=room_id, parent_seq=None)
     start = roots.filter(seq__lte=seq).order_by("-seq").values_list("seq", flat=True)[:10]
     first = min(start, default=0)
     entries = list(roots.filter(seq__gte=first).select_related("author").order_by("seq")[: 6 * limit + 1])
-    if len(entries) > 6 * limit:
-        return newest(room_id, limit=limit)
+    still = len(entries) > 6 * limit
     earlier = first if roots.filter(seq__lt=first).exists() else None
-    return Timeline(items(room_id, entries), cursor, earlier)
+    return Timeline(items(room_id, entries[:limit] if still else entries), cursor, earlier, still)
 
 
 def items(room_id: int, entries: Sequence[Entry]) -> list[Item]:

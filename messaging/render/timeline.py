@@ -12,7 +12,7 @@ from django.utils.safestring import SafeString
 
 from messaging.models import Attachment, Entry
 from messaging.render.controls import Own
-from messaging.render.markdown import markdown
+from messaging.render.markdown import markdown, mentions
 from messaging.render.reading import Item
 from messaging.render.sections import INLINE, draw, group
 from messaging.templatetags.look import when
@@ -33,10 +33,6 @@ def entry(item: Item, *, own: Own | None = None) -> SafeString:
         files=[attached(row.room_id, file) for file in item.files],
         groups=[group(card, controls=own.forms.get(card.turn, ""), questions=own.questions) for card in item.cards],
     )
-
-
-def mentions(data: dict[str, Any]) -> dict[str, bool]:
-    return {str(one["handle"]).lower(): bool(one.get("agent")) for one in data.get("mentions") or ()}
 
 
 def attached(room_id: int, file: Attachment) -> dict[str, Any]:

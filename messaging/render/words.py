@@ -31,7 +31,7 @@ def since(at: datetime | None) -> SafeString:
     """A duration that the browser keeps counting."""
     if at is None:
         return SafeString("")
-    return format_html(', <time data-since="{}"></time>', at.isoformat(timespec="milliseconds"))
+    return format_html(', <time data-since="{}" aria-live="off"></time>', at.isoformat(timespec="milliseconds"))
 
 
 def turn(card: Card) -> Standing:

@@ -40,7 +40,8 @@ def earlier(request: HttpRequest, room_id: int) -> HttpResponse:
     shown = reading.newest(room_id, before=number(request.GET.get("before")))
     if request.headers.get("X-Requested-With") == "fetch":
         return JsonResponse({"html": stretch(request, member, shown), "earlier": shown.earlier})
-    return page(request, member, shown, still=True)
+    shown.still = True
+    return page(request, member, shown)
 
 
 @require_POST
@@ -89,6 +90,7 @@ def page(
         "timeline": stretch(request, member, shown),
         "cursor": shown.cursor,
         "earlier": shown.earlier,
+        "still": shown.still,
         "may_write": member.may_ask and room.archived_at is None,
         "client_id": uuid.uuid4().hex,
         **more,

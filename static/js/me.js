@@ -11,9 +11,9 @@ async function fetchPage(url) {
 const isBusy = (part) =>
   part.contains(document.activeElement) && document.activeElement.matches("input, textarea, select");
 
-export async function look() {
+export async function look(parts = "[data-live][id]") {
   const pages = new Map();
-  for (const part of document.querySelectorAll("[data-live][id]")) {
+  for (const part of document.querySelectorAll(parts)) {
     const url = part.dataset.live || location.href;
     if (!pages.has(url)) pages.set(url, fetchPage(url));
     const fresh = (await pages.get(url))?.getElementById(part.id);

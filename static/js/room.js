@@ -89,7 +89,7 @@ async function fetchControls(turn) {
 
 let peopleTimer = null;
 function peopleChanged() {
-  peopleTimer ??= setTimeout(() => { peopleTimer = null; look().catch(() => {}); }, 300);
+  peopleTimer ??= setTimeout(() => { peopleTimer = null; look("#people").catch(() => {}); }, 300);
 }
 
 function keepBounded() {

@@ -58,9 +58,7 @@ class WireMachine:
     def tell(self, *facts: wire.Fact) -> None:
         numbered = [wire.Numbered(n=self.n + at, turn_id=self.turn, fact=fact) for at, fact in enumerate(facts, 1)]
         self.n += len(facts)
-        receipt = wire.Receipt.model_validate(
-            self._post("facts", wire.Report(journal_id="journal", facts=numbered))
-        )
+        receipt = wire.Receipt.model_validate(self._post("facts", wire.Report(journal_id="journal", facts=numbered)))
         assert receipt.refused == {}
 
     def produce(self, name: str, content: bytes, content_type: str) -> None:

@@ -172,7 +172,7 @@ def test_a_question_shows_its_short_form_to_the_room_and_then_its_decision() -> 
     assert "codex" not in html
     assert 'id="q31"' in html
     assert "Push to <code>kitchen/booking</code>" in html
-    assert "waiting for <span data-handle=\"alice\">alice</span>" in html
+    assert 'waiting for <span data-handle="alice">alice</span>' in html
     assert "<form" not in html
 
     story.tell("approval", "Push to main.", state="no", by="alice", **question)

@@ -36,7 +36,7 @@ def test_markdown_becomes_html() -> None:
         "![x](https://example.com/pixel.png)",
         "<style>body{display:none}</style>",
         '<a href="https://example.com" onclick="alert(1)">x</a>',
-        "<https://example.com/\"onmouseover=alert(1)>",
+        '<https://example.com/"onmouseover=alert(1)>',
     ],
 )
 def test_nothing_in_a_text_can_run_or_fetch(attack: str) -> None:

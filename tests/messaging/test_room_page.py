@@ -5,9 +5,13 @@ import re
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
+from django.utils import timezone
 
 from agentroom_machine import wire
+from approvals.models import Approval
+from messaging import log
 from messaging.models import Entry
+from rooms import membership
 from rooms.models import User
 from tests.approvals.kitchen import Kitchen
 
@@ -65,7 +69,6 @@ def test_a_stranger_finds_nothing_behind_any_url_of_the_room(kitchen: Kitchen, w
 
 
 def test_another_rooms_member_gets_nothing_by_its_numbers(kitchen: Kitchen) -> None:
-    from rooms import membership
 
     other = membership.create_room(kitchen.bob, name="cellar")
     kitchen.ask(kitchen.alice, "@claude measure")
@@ -217,9 +220,7 @@ def test_an_attached_page_can_do_no_harm(kitchen: Kitchen) -> None:
     client = browser(kitchen.bob)
     evil = SimpleUploadedFile("evil.html", b"<script>alert(1)</script>", content_type="text/html")
     picture = SimpleUploadedFile("plan.svg", b"<svg xmlns='http://www.w3.org/2000/svg'/>", content_type="image/svg+xml")
-    client.post(
-        f"/rooms/{kitchen.room.pk}/messages/", {"body": "look", "client_id": "f", "files": [evil, picture]}
-    )
+    client.post(f"/rooms/{kitchen.room.pk}/messages/", {"body": "look", "client_id": "f", "files": [evil, picture]})
     html = page(browser(kitchen.vera), f"/rooms/{kitchen.room.pk}/")
     links = re.findall(r'"(/rooms/\d+/files/\d+/[^"]+)"', html)
     assert [link.rsplit("/", 1)[1] for link in dict.fromkeys(links)] == ["evil.html", "plan.svg"]
@@ -257,3 +258,28 @@ def test_a_room_with_two_thousand_steps_opens_small(kitchen: Kitchen) -> None:
     earlier = page(browser(kitchen.bob), f"/rooms/{kitchen.room.pk}/turns/{turn}/steps/")
     assert "step 1800" in earlier
     assert "step 1799" not in earlier
+
+
+def test_a_link_reaches_the_oldest_entry_of_a_long_room(kitchen: Kitchen) -> None:
+    first = kitchen.ask(kitchen.bob, "the very first")
+    author = kitchen.seat(kitchen.bob)
+    log.append(
+        kitchen.room.pk,
+        *(log.New(Entry.Kind.MESSAGE, author=author, body=f"message {number};") for number in range(1000)),
+    )
+    html = page(browser(kitchen.alice), f"/rooms/{kitchen.room.pk}/?at={first.seq}")
+
+    assert "the very first" in html
+    assert "These are earlier entries" in html
+    assert "message 999;" not in html
+
+
+def test_a_question_whose_time_is_over_has_no_buttons(kitchen: Kitchen) -> None:
+    kitchen.ask(kitchen.alice, "@claude release")
+    turn = kitchen.daemon.run()
+    kitchen.daemon.tell(turn, wire.QuestionFact(key="k", subject="push", title="t", action="git push", short="Push"))
+    Approval.objects.filter(turn=turn).update(expires_at=timezone.now())
+    html = page(browser(kitchen.alice), f"/turns/{turn}/controls/")
+
+    assert "The time to answer has passed" in html
+    assert "Approve this push" not in html
