@@ -42,7 +42,9 @@ _OPEN_KEY = re.compile(r"-----BEGIN[A-Z0-9 ]*-{0,4}\Z|-----BEGIN [A-Z0-9 ]*PRIVA
 _RUN = re.compile(r"[A-Za-z0-9_\-.=+/~%]*")
 _KEY_END = re.compile(r"-----END [A-Z0-9 ]*-----")
 _SECRET_NAME = re.compile(r"(?i)(?:key|token|secret|passw|passphrase|credential|auth|pwd)")
-_NOT_SECRET_NAME = re.compile(r"(?i)(?:_TYPE|_METHOD|_FILE|_PATH|_DIR|_SOCK|_HOME|_HOST|_ID)$|^(?:KEYBOARD|XAUTHORITY)")
+_NOT_SECRET_NAME = re.compile(
+    r"(?i)(?:_TYPE|_METHOD|_FILE|_PATH|_DIR|_SOCK|_HOME|_HOST|_ID)$|^(?:KEYBOARD|XAUTHORITY|(?:OLD)?PWD$)"
+)
 _URL_NAME = re.compile(r"(?i)(?:_URL|_URI|_DSN)$")
 _BROKEN = re.compile("[\x00\ud800-\udfff]")
 

@@ -64,6 +64,10 @@ def test_values_of_secret_looking_variables_are_known() -> None:
     assert "abcdefgh1" not in Redactor(secret_values(environ))("x=abcdefgh1;")
 
 
+def test_the_folder_that_a_shell_stands_in_is_no_secret() -> None:
+    assert list(secret_values({"PWD": "/srv/shop", "OLDPWD": "/srv/kitchen"})) == []
+
+
 def test_nul_and_lone_surrogates_become_valid_text() -> None:
     assert Redactor()("a\x00b\ud800c") == "a\ufffdb\ufffdc"
 
