@@ -82,7 +82,7 @@ async def _hint(client: Client, display: Lines | Calm) -> None:
 
 
 def _obey_signals(daemon: Daemon) -> None:
-    """Ctrl-C waits for what runs, and a second one does not; SIGTERM, from a supervisor that soon kills, waits little."""
+    """Ctrl-C waits for what runs, a second one does not; SIGTERM waits little, because a supervisor soon kills."""
     loop = asyncio.get_running_loop()
     asked = 0
 
