@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from pathlib import Path
 
 import pytest
 
@@ -11,23 +13,28 @@ from tests.real_agents import homes
 from tests.real_agents.kitchen import Kitchen, repository
 from tests.real_agents.model.server import scripted_model
 
-RUNTIMES = {"claude": homes.claude, "codex": homes.codex}
+HOMES: dict[str, Callable[[Path, str], Mapping[str, str]]] = {
+    "claude": homes.claude,
+    "codex": homes.codex,
+    "codex in JavaScript": partial(homes.codex, model=homes.JAVASCRIPT),
+}
+IN_EACH = pytest.mark.parametrize("kitchen", HOMES, indirect=True)
+"""For what the tools of the runtime make a difference to; the rest is tried in the two runtimes."""
 
 
-@pytest.fixture(scope="module", params=RUNTIMES)
+@pytest.fixture(scope="module", params=["claude", "codex"])
 def kitchen(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kitchen]:
-    """Bob may always start; what the agent then wants is still asked."""
     runtime: str = request.param
-    folder = tmp_path_factory.mktemp(runtime)
+    folder = tmp_path_factory.mktemp("live")
     with scripted_model() as model, Live.start(folder) as live:
         alice, bob = live.person("alice"), live.person("bob")
         room = alice.make_room("kitchen")
         bob.join(alice.invite(room))
         machine = live.machine()
-        machine.environment.update(RUNTIMES[runtime](machine.folder, model.url))
+        machine.environment.update(HOMES[runtime](machine.folder, model.url))
         machine.pair(alice)
         menu = repository(machine.folder / "menu")
-        machine.add_agent("cook", runtime=runtime, workdir=menu)
+        machine.add_agent("cook", runtime=runtime.split()[0], workdir=menu)
         alice.seat_agent(room, "cook")
         machine.up()
         yield Kitchen(live, model, alice, bob, machine, room, menu)
@@ -44,6 +51,7 @@ def test_a_member_waits_for_the_owner_and_then_hears_the_agent(kitchen: Kitchen)
     assert "good evening" in kitchen.bob.room(kitchen.room)
 
 
+@IN_EACH
 def test_a_command_is_asked_for_and_then_runs(kitchen: Kitchen) -> None:
     turn = kitchen.ask("Run `echo $((6 * 7)) > sum.txt; cat sum.txt`", who=kitchen.alice)
     question = kitchen.live.question(turn)
@@ -59,6 +67,7 @@ def test_a_command_is_asked_for_and_then_runs(kitchen: Kitchen) -> None:
     assert "It printed:" in kitchen.text(turn)
 
 
+@IN_EACH
 def test_a_command_that_the_owner_declines_does_not_run(kitchen: Kitchen) -> None:
     turn = kitchen.ask("Run `touch burnt.txt`", who=kitchen.alice)
     kitchen.answer(kitchen.live.question(turn).id, "no", note="not today")
@@ -67,6 +76,7 @@ def test_a_command_that_the_owner_declines_does_not_run(kitchen: Kitchen) -> Non
     assert "not today" in kitchen.text(turn)
 
 
+@IN_EACH
 def test_an_edit_shows_its_path_and_counts_and_never_its_content(kitchen: Kitchen) -> None:
     turn = kitchen.asked_and_done("Change `bread` to `sourdough bread` in `menu.txt`", who=kitchen.alice)
     assert (kitchen.folder / "menu.txt").read_text() == "soup\nsourdough bread\n"
@@ -101,6 +111,16 @@ def test_it_remembers_nothing_of_another_room(kitchen: Kitchen) -> None:
     kitchen.asked_and_done("Remember the word cumin", who=kitchen.alice)
     turn = kitchen.asked_and_done("Which word was it?", who=kitchen.alice, room=pantry)
     assert kitchen.text(turn) == "I remember no word."
+
+
+@pytest.mark.parametrize("kitchen", ["claude"], indirect=True)
+def test_the_member_answers_a_plain_question(kitchen: Kitchen) -> None:
+    kitchen.alice.decide(turn := kitchen.ask("Ask `Which soup?` with `leek, tomato`"), "Approve once")
+    question = kitchen.live.question(turn, "question")
+    assert "Which soup?" in question.action
+    kitchen.bob.post(f"/questions/{question.id}/answer/", {"option": "1"})
+    kitchen.until_done(turn)
+    assert "tomato" in kitchen.text(turn)
 
 
 def test_stop_ends_a_turn_that_hangs(kitchen: Kitchen) -> None:
