@@ -20,9 +20,7 @@ from agentroom_machine.danger.syntax import (
     Word,
 )
 
-_REDIRECT = re.compile(
-    r"(?P<fd>\d+|\{\w+\})?(?P<operator><<<|<<-|<<|<>|<&|<(?!\()|&>>|&>|>>|>\||>&|>(?!\())", re.ASCII
-)
+_REDIRECT = re.compile(r"(?P<fd>\d+|\{\w+\})?(?P<operator><<<|<<-|<<|<>|<&|<(?!\()|&>>|&>|>>|>\||>&|>(?!\())", re.ASCII)
 _ASSIGN = re.compile(r"(?P<name>[A-Za-z_]\w*)(?P<index>\[)?", re.ASCII)
 _CLOSING = {"then", "else", "elif", "fi", "do", "done", "esac", "}", "in", "]]"}
 _OPENING = {"if", "while", "until", "for", "select", "case", "function", "{", "[["}
@@ -81,9 +79,7 @@ class Parser(Lexer):
                     break
                 lines.append(line + "\n")
             body = "".join(lines)
-            word: Word = (
-                (Text(body, quoted=True),) if quoted else Parser(body, self.depth + 1).heredoc_word()
-            )
+            word: Word = (Text(body, quoted=True),) if quoted else Parser(body, self.depth + 1).heredoc_word()
             redirects[redirects.index(redirect)] = Redirect("<<", word, redirect.descriptor, heredoc=True)
 
     # Lists.

@@ -79,7 +79,18 @@ _TREES = {
     "/proc/self", "/var/run", "/run", "~/.cache",
 }  # fmt: skip
 
-_RUNS = {".git", ".hg", ".claude", ".codex", ".gemini", ".cursor", ".opencode", ".husky/_", ".agents", ".vscode/tasks.json"}
+_RUNS = {
+    ".git",
+    ".hg",
+    ".claude",
+    ".codex",
+    ".gemini",
+    ".cursor",
+    ".opencode",
+    ".husky/_",
+    ".agents",
+    ".vscode/tasks.json",
+}
 _RUNS_NAMES = {
     ".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".profile", ".zshrc", ".zshenv", ".zprofile", ".zlogin",
     ".inputrc", ".gitconfig", ".gitmodules", ".hgrc", ".vimrc", ".mcp.json", ".claude.json", ".kshrc", ".cshrc",
@@ -167,7 +178,7 @@ def _may_be_secret(path: str, text: str) -> bool:
 def tree_of_secrets(path: str, directory: str = "") -> bool:
     """Whether reading everything below a path reads the owner's own settings and keys."""
     text = place(path, directory).casefold()
-    return text in _TREES or text.startswith("..") and set(text.split("/")) == {".."} or secret(path, directory)
+    return text in _TREES or (text.startswith("..") and set(text.split("/")) == {".."}) or secret(path, directory)
 
 
 def runs_code(path: str, directory: str = "") -> bool:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Protocol
 
-from agentroom_machine.danger import places
+from agentroom_machine.danger import environment, places
 from agentroom_machine.danger.expansion import Expander, combine
 from agentroom_machine.danger.parsing import parse
 from agentroom_machine.danger.policy import Policy
@@ -37,10 +38,15 @@ type Program = Callable[[Reader, list[str], str | None], str]
 """Reads one program's arguments (its name first) and standard input (None: nothing), gives what it prints."""
 
 
+class Find(Protocol):
+    def __call__(self, name: str, *, unless: bool) -> Program | None:
+        """The program of that name as it was written; with ``unless``, None for one that is not known."""
+
+
 class Reader:
     """One reading of one command; ``read`` may be called once."""
 
-    def __init__(self, cwd: Path | None, policy: Policy, find: Callable[[Reader, list[str]], Program]) -> None:
+    def __init__(self, cwd: Path | None, policy: Policy, find: Find) -> None:
         self.cwd = cwd
         self.policy = policy
         self.scope = Scope()
@@ -271,9 +277,7 @@ class Reader:
 
     def assign(self, name: str, value: str, *, append: bool = False) -> None:
         """Notes a variable's value, and what that makes other programs do."""
-        from agentroom_machine.danger.environment import judge
-
-        judge(self, name, value)
+        environment.judge(self, name, value)
         if append:
             for before in self.scope.values(name) or [""]:
                 self.scope.assign(name, before + value if len(before) < 4_000 else UNKNOWN)
@@ -307,12 +311,9 @@ class Reader:
         for value in self.scope.aliases.get(argv[0], []):
             if value.split()[:1] != [argv[0]]:
                 self.text(" ".join([value, *(quote(word) for word in argv[1:])]), alone=False)
-        if argv[0] in self.scope.functions or argv[0] in self.scope.aliases:
-            from agentroom_machine.danger.programs import known
-
-            if not known(name):
-                return UNKNOWN
-        return self._program(self, argv)(self, argv, stdin)
+        own = argv[0] in self.scope.functions or argv[0] in self.scope.aliases
+        program = self._program(argv[0], unless=own)
+        return UNKNOWN if program is None else program(self, argv, stdin)
 
     # Redirections.
 
@@ -370,7 +371,7 @@ def prints_nothing(command: Simple) -> bool:
     words = [plainly(word) for word in command.words]
     if not words:
         return True
-    name, *rest = [word or "$" for word in words]
+    name, *rest = ["$" if word is None else word for word in words]
     if name in {":", "true", "false"}:
         return True
     if name in {"echo", "printf"}:
