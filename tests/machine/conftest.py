@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -96,8 +96,8 @@ async def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterato
 
 
 @pytest.fixture
-def no_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def no_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A profile folder of one's own, for the command line."""
     monkeypatch.setenv("AGENTROOM_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("AGENTROOM_NO_KEYRING", "1")
-    yield tmp_path / "home"
+    return tmp_path / "home"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import os
-import subprocess
 import sys
+from pathlib import Path
 from typing import Any, cast
 
 import acp
@@ -13,11 +13,9 @@ from acp import schema
 from acp.interfaces import Client
 
 WORKER = "import os, pathlib, time; pathlib.Path('worker').write_text(str(os.getpid())); time.sleep(30)"
+NAMES = os.environ.get("ODD_MODES", "free,ask").split(",")
 MODES = schema.SessionModeState(
-    current_mode_id="free",
-    available_modes=[
-        schema.SessionMode(id=name, name=name) for name in os.environ.get("ODD_MODES", "free,ask").split(",")
-    ],
+    current_mode_id="free", available_modes=[schema.SessionMode(id=name, name=name) for name in NAMES]
 )
 
 
@@ -41,9 +39,7 @@ class OddAgent:
         word = prompt[0].text.splitlines()[-1].removeprefix("> ")
         await self._say(f"doing {word}")
         if word in {"leave a child", "die with a child"}:
-            subprocess.Popen([sys.executable, "-c", WORKER], start_new_session=True)
-            while not os.path.exists("worker"):
-                await asyncio.sleep(0.01)
+            await leave_a_child()
         if word in {"die", "die with a child"}:
             os._exit(3)
         if word == "leave a child":
@@ -63,6 +59,13 @@ class OddAgent:
 
     async def _say(self, text: str) -> None:
         await self.client.session_update(session_id="odd", update=acp.update_agent_message_text(text))
+
+
+async def leave_a_child() -> None:
+    """Starts a process in a session of its own, and waits until it runs."""
+    await asyncio.create_subprocess_exec(sys.executable, "-c", WORKER, start_new_session=True)
+    while not Path("worker").exists():
+        await asyncio.sleep(0.01)
 
 
 if __name__ == "__main__":
