@@ -46,6 +46,8 @@ class Demo:
             "AGENTROOM_HOME": str(self.home / "machine"),
             "AGENTROOM_NO_KEYRING": "1",
             "PYTHONPATH": str(settings.BASE_DIR),
+            # The code that login prints has to come through the pipe at once.
+            "PYTHONUNBUFFERED": "1",
         }
 
     def begin(self) -> None:

@@ -33,6 +33,7 @@ class Up:
         self.url = f"http://127.0.0.1:{self.port}"
         self.stack = Stack.fresh()
         self.started: list[Process] = []
+        self.browsers: list[Person] = []
 
     def start(self, *args: str) -> Process:
         process = Process(
@@ -50,13 +51,16 @@ class Up:
         return process
 
     def browser(self) -> Person:
-        return Person(self.url, Stored(self.data, self.stack.database_url))
+        self.browsers.append(Person(self.url, Stored(self.data, self.stack.database_url)))
+        return self.browsers[-1]
 
 
 @pytest.fixture
 def up(tmp_path: Path) -> Iterator[Up]:
     up = Up(tmp_path)
     yield up
+    for browser in up.browsers:
+        browser.close()
     for process in up.started:
         if process.alive:
             process.kill()
@@ -153,3 +157,50 @@ def test_options_that_do_not_fit_are_refused_with_the_usage(up: Up) -> None:
     until(lambda: not process.alive)
     assert process.returncode == 2
     assert "bin/up [--port N] [--data DIR] [--demo]" in process.said()
+
+
+@pytest.mark.timeout(240)
+def test_the_demo_shows_a_finished_turn_and_a_real_question_and_comes_back_as_it_was(up: Up) -> None:
+    process = up.ready("--demo")
+    until(lambda: "/rooms/" in process.said() or not process.alive, seconds=60, what=process.said)
+    newcomer, kitchen = come_in(up, process)
+    until(lambda: "done in" in newcomer.get(kitchen), seconds=60, what="the owner's own first request being done")
+    page = newcomer.get(kitchen)
+    assert "I am new here" in page
+    newcomer.press(page, "Approve once")
+    asked: list[str] = []
+    until(lambda: answer_one(newcomer, asked), seconds=60, what="a question from a running agent")
+    # One signal ends it, with the agent at work.
+    tree = process.tree()
+    assert process.end(within=10) == 0
+    _, alive = psutil.wait_procs(tree, timeout=2)
+    assert not alive
+
+    up.port = free_port()
+    up.url = f"http://127.0.0.1:{up.port}"
+    process = up.ready("--demo")
+    until(lambda: "/rooms/" in process.said() or not process.alive, seconds=60, what=process.said)
+    newcomer, again = come_in(up, process)
+    page = newcomer.get(again)
+    assert page.text.count("I am new here") == 1
+    until(lambda: "stopped on the machine" in newcomer.get(again), seconds=30, what="how the demo's end ended the turn")
+    newcomer.press(newcomer.get(again), "Ask again")
+    until(lambda: answer_one(newcomer, asked), seconds=60, what="a question from the agent, once more")
+
+
+def come_in(up: Up, process: Process) -> tuple[Person, str]:
+    link, kitchen = re.search(r"http\S+/in/\S+", process.said()), re.search(r"http\S+/rooms/\d+/", process.said())
+    assert link, process.said()
+    assert kitchen
+    newcomer = up.browser()
+    newcomer.sign_in(link[0])
+    return newcomer, kitchen[0]
+
+
+def answer_one(person: Person, asked: list[str]) -> bool:
+    """Say yes to the next thing that waits on the dashboard; True when it was an agent's own question."""
+    for question in person.stored.rows("SELECT id, subject FROM approvals_approval WHERE verdict = '' ORDER BY id"):
+        asked.append(question[1])
+        person.press(f"/questions/{question[0]}/", "Approve once")
+        return bool(question[1] != "start")
+    return False
