@@ -154,13 +154,13 @@ def crowded(room_id: int, turns: Sequence[Turn]) -> set[tuple[int, str]]:
 
 
 def light(entries: QuerySet[Entry]) -> QuerySet[Entry]:
-    """Only the end of an output, and of a diff only whether there is one."""
+    """The end of the output of what runs; of other outputs and of diffs only whether there is one."""
     return (
         entries.defer("body")
         .annotate(
             shown=Case(
-                When(kind=Entry.Kind.TOOL_CALL, then=Right("body", TAIL)),
-                When(kind=Entry.Kind.FILE_CHANGE, then=Right("body", 1)),
+                When(kind=Entry.Kind.TOOL_CALL, data__state="running", then=Right("body", TAIL)),
+                When(kind__in=[Entry.Kind.TOOL_CALL, Entry.Kind.FILE_CHANGE], then=Right("body", 1)),
                 default=F("body"),
                 output_field=TextField(),
             )

@@ -10,7 +10,7 @@ from typing import Any
 from django.core.files.uploadedfile import UploadedFile
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
-from django.views.decorators.http import require_GET, require_POST
+from django.views.decorators.http import require_GET, require_POST, require_safe
 
 from approvals import turns
 from messaging import files, mail, reading_line
@@ -25,7 +25,7 @@ from rooms.rail import direct_name
 CONTENT_TYPE = re.compile(r"[a-z0-9.+-]{1,50}/[a-z0-9.+-]{1,49}")
 
 
-@require_GET
+@require_safe
 def room(request: HttpRequest, room_id: int) -> HttpResponse:
     member = member_for(person(request), room_id)
     at = number(request.GET.get("at"))

@@ -31,5 +31,5 @@ export function follow() {
   const soon = () => {
     queued ??= setTimeout(() => { queued = null; look().catch(() => {}); }, 200);
   };
-  keepOpen({ url: () => "/ws/me/", receive: (message) => { if (message.look) soon(); }, opened: (again) => { if (again) soon(); } });
+  keepOpen({ url: () => "/ws/me/", receive: (message) => { if (message.gone) location.reload(); else if (message.look) soon(); }, opened: (again) => { if (again) soon(); } });
 }

@@ -174,6 +174,12 @@ const live = still ? null : keepOpen({
       state === "offline" ? "You are offline. What you write is kept." : "Reconnecting… What you write is kept.";
   },
   opened: (again) => { if (again) look().catch(() => {}); },
+  refused: async () => {
+    try {
+      const reply = await fetch(location.pathname, { method: "HEAD", credentials: "same-origin" });
+      if (reply.status === 404 || reply.redirected) location.reload();
+    } catch { /* it is the network after all */ }
+  },
 });
 
 // A decision that came too late: the forms say how it stands now.

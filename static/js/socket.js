@@ -2,7 +2,7 @@
 const SILENCE = 40_000;
 const LONGEST_WAIT = 15_000;
 
-export function keepOpen({ url, receive, opened = () => {}, state = () => {} }) {
+export function keepOpen({ url, receive, opened = () => {}, state = () => {}, refused = () => {} }) {
   let socket = null;
   let tries = 0;
   let timer = null;
@@ -37,6 +37,8 @@ export function keepOpen({ url, receive, opened = () => {}, state = () => {} }) 
   function lost() {
     socket = null;
     if (ended) return;
+    // Refused again and again: perhaps not the network, but the right to read has ended.
+    if (tries % 3 === 2) refused();
     state(navigator.onLine ? "reconnecting" : "offline");
     const wait = Math.min(LONGEST_WAIT, 400 * 2 ** tries++) * (0.5 + Math.random());
     timer = setTimeout(connect, wait);

@@ -299,3 +299,17 @@ def test_a_viewer_follows_and_has_no_composer(kitchen: Kitchen, open_page: Open)
 
     expect(page.locator(".card.turn .status")).to_have_text("waiting for alice")
     expect(page.locator(".card.turn form")).to_have_count(0)
+
+
+def test_a_page_whose_session_ended_while_it_was_away_asks_to_sign_in(kitchen: Kitchen, open_page: Open) -> None:
+    guest = kitchen.live.stranger()
+    guest.join(kitchen.alice.invite(kitchen.room), handle=f"guest{kitchen.room}", password="a long enough phrase 9")
+    page = open_page(guest, kitchen.path)
+    page.locator("#body").fill("half a thought")
+    page.context.set_offline(True)
+    page.evaluate("dispatchEvent(new Event('offline'))")
+    expect(page.locator("#connection")).to_be_visible()
+    page.context.clear_cookies()
+    page.context.set_offline(False)
+
+    page.wait_for_url("**/account/login/**", timeout=30_000)
