@@ -99,6 +99,11 @@ def test_an_agent_comes_only_where_its_owner_sits_and_writes(kitchen: Kitchen) -
     assert membership.add_agent(kitchen.alice, pantry.pk, kitchen.claude.pk).seated
 
 
+def test_a_room_that_is_not_there_is_absent(kitchen: Kitchen) -> None:
+    with pytest.raises(NotFound):
+        membership.add_agent(kitchen.alice, 10**9, kitchen.claude.pk)
+
+
 def test_a_clash_of_handles_names_a_free_one(kitchen: Kitchen) -> None:
     other = agent_of(kitchen.danas.machine, "claude")
     with pytest.raises(Conflict, match=r"Try claude-dana\."):

@@ -144,6 +144,15 @@ def test_who_left_comes_back_by_an_old_link_with_a_clean_seat(kitchen: Kitchen) 
     assert consent.level(kitchen.claude, seat) == Grant.Level.ASK
 
 
+def test_a_guest_whose_time_was_over_comes_back_without_a_grant(kitchen: Kitchen) -> None:
+    seat = membership.accept_invite(kitchen.charlie, link(kitchen, seat_days=3))
+    control.set_grant(kitchen.alice, agent_id=kitchen.claude.pk, member_id=seat.pk, level="always")
+    Member.objects.filter(pk=seat.pk).update(expires_at=timezone.now())  # and nobody has cleared up yet
+    seat = membership.accept_invite(kitchen.charlie, link(kitchen))
+    assert (seat.seated, seat.expires_at) == (True, None)
+    assert consent.level(kitchen.claude, seat) == Grant.Level.ASK
+
+
 def test_coming_back_revives_no_grant_for_every_shared_room(kitchen: Kitchen) -> None:
     control.set_grant(kitchen.alice, agent_id=kitchen.claude.pk, person_id=kitchen.bob.pk, level="always")
     control.leave(kitchen.bob, kitchen.room.pk)
