@@ -10,15 +10,14 @@ from django.core.asgi import get_asgi_application
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "agentroom.settings")
 django: Any = get_asgi_application()
 
-from channels.auth import AuthMiddlewareStack  # noqa: E402 - Django has to be set up first
-from channels.routing import URLRouter  # noqa: E402
-from channels.security.websocket import AllowedHostsOriginValidator  # noqa: E402
+from channels.routing import URLRouter  # noqa: E402 - Django has to be set up first
 
 from agentroom.api.sync import PATH as SYNC_PATH  # noqa: E402
 from agentroom.api.sync import Receive, Scope, Send, machine_sync  # noqa: E402
 from messaging.routing import websocket_urlpatterns  # noqa: E402
 
-sockets: Any = AllowedHostsOriginValidator(AuthMiddlewareStack(URLRouter(websocket_urlpatterns)))
+# The sockets themselves look at the session and at the Origin, once, before they accept.
+sockets: Any = URLRouter(websocket_urlpatterns)
 
 
 async def application(scope: Scope, receive: Receive, send: Send) -> None:

@@ -48,6 +48,9 @@ def same_origin(scope: dict[str, Any]) -> bool:
 class Socket(AsyncWebsocketConsumer):  # type: ignore[misc]
     """Refuses before it accepts: a stranger can't tell a room that is not there from one that is not theirs."""
 
+    async def connect(self) -> None:
+        await self.refuse()
+
     async def refuse(self) -> None:
         if "websocket.http.response" in self.scope.get("extensions", {}):
             await self.base_send({"type": "websocket.http.response.start", "status": 404, "headers": []})

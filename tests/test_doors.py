@@ -276,6 +276,7 @@ def test_a_rooms_socket_opens_for_who_sits_there_and_is_not_there_for_others(liv
     absent = refused_with(charlie, f"/ws/rooms/{ABSENT}/")
     assert absent in (403, 404)
     assert [refused_with(person, room) for person in (charlie, nobody)] == [absent, absent]
+    assert [refused_with(person, path) for person in (alice, nobody) for path in ("/ws/", "/ws/x/")] == [absent] * 4
     assert [refused_with(person, "/ws/me/") for person in (alice, charlie)] == [0, 0]
     assert refused_with(nobody, "/ws/me/") == absent
 

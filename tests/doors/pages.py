@@ -130,4 +130,4 @@ ALLAUTH = {
 }  # fmt: skip
 """allauth's own doors: about an account, never about a room."""
 
-SOCKETS = {"^ws/rooms/(?P<room_id>[0-9]{1,18})/$", "^ws/me/$"}
+SOCKETS = {"^ws/rooms/(?P<room_id>[0-9]{1,18})/$", "^ws/me/$", ""}
