@@ -1,0 +1,275 @@
+"""Any order of asking, answering, granting, revoking, leaving, stopping and running: nothing starts without consent.
+
+The test keeps its own, simpler account of who allowed what, and holds each start against it.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+from django.db import transaction
+from django.utils import timezone
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
+
+from agentroom_machine import wire
+from approvals import consent, control, turns
+from approvals.models import Approval, Grant, Turn
+from rooms import membership
+from rooms.errors import RuleError
+from rooms.models import Agent, Member, User
+from tests.approvals.kitchen import Daemon, Kitchen, join, key, make_kitchen
+
+PEOPLE = ("alice", "bob", "dana")
+AGENTS = ("claude", "codex", "gemini")
+OWNER = {"claude": "alice", "codex": "alice", "gemini": "dana"}
+
+
+class Consent(RuleBasedStateMachine):
+    """What the owners said, as a list of plain facts."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.atomic = transaction.atomic()
+        self.atomic.__enter__()
+        self.kitchen: Kitchen = make_kitchen()
+        self.daemons: dict[str, Daemon] = {"alice": self.kitchen.daemon, "dana": self.kitchen.danas}
+        self.always: set[tuple[str, str]] = set()
+        self.denied: set[tuple[str, str]] = set()
+        self.approved: set[int] = set()
+        self.asked_by: dict[int, str] = {}
+        self.ended: dict[int, str] = {}
+        self.viewers: set[str] = set()
+        self.outside: set[str] = set()
+        self.paused: set[str] = set()
+        self.gone: set[str] = set()
+        self.offers: dict[int, tuple[str, wire.Offer]] = {}
+        self.started: set[int] = set()
+
+    def teardown(self) -> None:
+        transaction.set_rollback(True)
+        self.atomic.__exit__(None, None, None)
+
+    # --- the cast
+
+    def user(self, name: str) -> User:
+        found: User = getattr(self.kitchen, name)
+        return found
+
+    def agent(self, name: str) -> Agent:
+        found: Agent = getattr(self.kitchen, name)
+        return found
+
+    def seat(self, name: str) -> Member:
+        return Member.objects.get(room=self.kitchen.room, user=self.user(name))
+
+    def waiting(self) -> list[Turn]:
+        return list(Turn.objects.filter(status__in=Turn.WAITING).select_related("agent").order_by("pk"))
+
+    @staticmethod
+    def attempt(what: Any, *args: Any, **kwargs: Any) -> Any:
+        """The result, or None when the rule said no: then nothing may have changed."""
+        try:
+            with transaction.atomic():
+                return what(*args, **kwargs)
+        except RuleError:
+            return None
+
+    # --- what people do
+
+    @rule(who=st.sampled_from(PEOPLE), whom=st.sampled_from(AGENTS))
+    def ask(self, who: str, whom: str) -> None:
+        entry = self.attempt(self.kitchen.ask, self.user(who), f"@{whom} please")
+        assert (entry is None) == (who in self.outside or who in self.viewers)
+        if entry is not None:
+            for turn in Turn.objects.filter(entry=entry):
+                self.asked_by[turn.pk] = who
+
+    @precondition(lambda self: self.waiting())
+    @rule(data=st.data(), who=st.sampled_from(PEOPLE), verdict=st.sampled_from(["once", "always", "no"]))
+    def answer(self, data: st.DataObject, who: str, verdict: str) -> None:
+        turn = data.draw(st.sampled_from(self.waiting()))
+        question = Approval.objects.filter(turn=turn, subject="start").first()
+        if question is None:
+            return
+        was_open = question.verdict == ""
+        done = self.attempt(turns.answer, self.user(who), question.pk, verdict=verdict)
+        assert (done is not None) == (was_open and who == OWNER[turn.agent.handle])
+        if done is not None and verdict != "no":
+            self.approved.add(turn.pk)
+            if verdict == "always":
+                self.always.add((self.asked_by[turn.pk], turn.agent.handle))
+
+    @rule(who=st.sampled_from(PEOPLE), whom=st.sampled_from(AGENTS), level=st.sampled_from(["ask", "always", "deny"]))
+    def grant(self, who: str, whom: str, level: str) -> None:
+        owner = OWNER[whom]
+        if who == owner or who in self.outside:
+            return
+        done = self.attempt(
+            control.set_grant,
+            self.user(owner),
+            agent_id=self.agent(whom).pk,
+            member_id=self.seat(who).pk,
+            level=level,
+        )
+        if done is None:
+            return
+        pair = (who, whom)
+        (self.always.add if level == "always" else self.always.discard)(pair)
+        (self.denied.add if level == "deny" else self.denied.discard)(pair)
+        if level != "always":
+            self._cancelled(pair)
+
+    @rule(data=st.data())
+    def revoke(self, data: st.DataObject) -> None:
+        grants = list(Grant.objects.select_related("agent__owner", "member__user").order_by("pk"))
+        if not grants:
+            return
+        grant = data.draw(st.sampled_from(grants))
+        assert grant.member is not None
+        assert grant.member.user is not None
+        control.revoke_grant(grant.agent.owner, grant.pk)
+        pair = (grant.member.user.username, grant.agent.handle)
+        self.always.discard(pair)
+        self.denied.discard(pair)
+        self._cancelled(pair)
+
+    def _cancelled(self, pair: tuple[str, str]) -> None:
+        """Revoking cancels what that person has queued on that agent: an approval of it no longer counts."""
+        for turn in Turn.objects.filter(pk__in=self.approved, status="cancelled").select_related("agent"):
+            if (self.asked_by.get(turn.pk), turn.agent.handle) == pair:
+                self.approved.discard(turn.pk)
+        assert not Turn.objects.filter(
+            principal=self.user(pair[0]), agent=self.agent(pair[1]), status__in=["queued", "offered"]
+        ).exists()
+
+    @rule(who=st.sampled_from(["bob", "dana"]), removed=st.booleans())
+    def go(self, who: str, removed: bool) -> None:
+        if who in self.outside:
+            return
+        if removed:
+            control.remove_member(self.kitchen.alice, self.seat(who).pk)
+        else:
+            control.leave(self.user(who), self.kitchen.room.pk)
+        self.outside.add(who)
+        self.viewers.discard(who)
+        self.always = {pair for pair in self.always if pair[0] != who}
+        self.denied = {pair for pair in self.denied if pair[0] != who}
+        self.gone |= {agent for agent in AGENTS if OWNER[agent] == who}
+        assert not Turn.objects.filter(principal=self.user(who), status__in=Turn.WAITING).exists()
+
+    @rule(who=st.sampled_from(["bob", "dana"]))
+    def come(self, who: str) -> None:
+        if who not in self.outside:
+            return
+        join(self.kitchen.room, self.user(who))
+        self.outside.discard(who)
+        for agent in [agent for agent in self.gone if OWNER[agent] == who]:
+            membership.add_agent(self.user(who), self.kitchen.room.pk, self.agent(agent).pk)
+            self.gone.discard(agent)
+
+    @rule(role=st.sampled_from(["member", "viewer"]))
+    def change_role_of_bob(self, role: str) -> None:
+        if "bob" in self.outside:
+            return
+        control.set_role(self.kitchen.alice, self.seat("bob").pk, role)
+        (self.viewers.add if role == "viewer" else self.viewers.discard)("bob")
+
+    @rule(whom=st.sampled_from(AGENTS), paused=st.booleans())
+    def pause(self, whom: str, paused: bool) -> None:
+        control.pause_agent(self.user(OWNER[whom]), self.agent(whom).pk, paused=paused)
+        (self.paused.add if paused else self.paused.discard)(whom)
+
+    @precondition(lambda self: self.waiting())
+    @rule(data=st.data(), who=st.sampled_from(PEOPLE))
+    def cancel(self, data: st.DataObject, who: str) -> None:
+        turn = data.draw(st.sampled_from(self.waiting()))
+        self.attempt(turns.cancel, self.user(who), turn.pk)
+
+    @rule(owner=st.sampled_from(["alice", "dana"]), now=st.booleans())
+    def stop(self, owner: str, now: bool) -> None:
+        control.stop_machine(self.daemons[owner].machine, now=now)
+        assert not [turn for turn in self.waiting() if OWNER[turn.agent.handle] == owner]
+
+    @rule()
+    def time_passes(self) -> None:
+        Grant.objects.filter(level="always").update(expires_at=timezone.now() - timedelta(seconds=1))
+        self.always.clear()
+        consent.lapse()
+
+    # --- what machines do
+
+    @rule(owner=st.sampled_from(["alice", "dana"]))
+    def offer(self, owner: str) -> None:
+        for offered in self.daemons[owner].sync().offers:
+            self.offers[offered.turn_id] = (owner, offered)
+
+    @precondition(lambda self: self.offers)
+    @rule(data=st.data())
+    def start(self, data: st.DataObject) -> None:
+        turn_id = data.draw(st.sampled_from(sorted(self.offers)))
+        owner, offered = self.offers.pop(turn_id)
+        machine = self.daemons[owner].machine
+        result = self.attempt(turns.start, machine, turn_id, claim_id=offered.claim_id, journal_id="journal-1")
+        if not isinstance(result, datetime):
+            return
+        who, whom = self.asked_by[turn_id], offered.agent.handle
+        assert turn_id not in self.started, "never twice"
+        self.started.add(turn_id)
+        self.daemons[owner].running.append(turn_id)
+        assert who not in self.outside
+        assert who not in self.viewers
+        assert whom not in self.paused
+        assert whom not in self.gone
+        assert (who, whom) not in self.denied
+        assert who == OWNER[whom] or (who, whom) in self.always or turn_id in self.approved
+
+    @rule(data=st.data(), state=st.sampled_from(["done", "failed", "stopped", "interrupted"]))
+    def finish(self, data: st.DataObject, state: wire.TurnEnd) -> None:
+        running = [(owner, turn) for owner, daemon in self.daemons.items() for turn in daemon.running]
+        if not running:
+            return
+        owner, turn_id = data.draw(st.sampled_from(running))
+        self.daemons[owner].end(turn_id, state)
+
+    @rule(data=st.data(), who=st.sampled_from(PEOPLE))
+    def ask_again(self, data: st.DataObject, who: str) -> None:
+        ended = list(Turn.objects.filter(status__in=turns.RETRIABLE).order_by("pk"))
+        if not ended:
+            return
+        old = data.draw(st.sampled_from(ended))
+        entry = self.attempt(turns.retry, self.user(who), old.pk, client_id=key())
+        if entry is not None:
+            new = Turn.objects.get(entry=entry)
+            assert new.principal_id == old.principal_id
+            self.asked_by[new.pk] = self.asked_by[old.pk]
+
+    # --- what always holds
+
+    @invariant()
+    def one_turn_runs_on_each_agent(self) -> None:
+        running = list(Turn.objects.filter(status="running").values_list("agent_id", flat=True))
+        assert len(running) == len(set(running))
+
+    @invariant()
+    def what_ended_stays_ended(self) -> None:
+        for pk, status in Turn.objects.filter(status__in=Turn.ENDED).values_list("pk", "status"):
+            assert self.ended.setdefault(pk, status) == status
+
+    @invariant()
+    def an_open_question_belongs_to_a_live_turn(self) -> None:
+        assert not Approval.objects.filter(verdict="", turn__status__in=Turn.ENDED).exists()
+
+
+@pytest.mark.django_db
+@pytest.mark.timeout(600)
+def test_nothing_starts_without_a_standing_consent() -> None:
+    run_state_machine_as_test(
+        Consent,
+        settings=settings(
+            max_examples=40, stateful_step_count=40, deadline=None, suppress_health_check=list(HealthCheck)
+        ),
+    )
