@@ -70,7 +70,7 @@ def column(me: Member) -> Column:
             agent=seat.agent,
             mine=seat.agent.owner_id == me.user_id,
             runtime=runtime_name(seat.agent),
-            status=statuses.get(seat.pk, directory.Status("offline", "offline")),
+            status=_status(statuses.get(seat.pk), mine=seat.agent.owner_id == me.user_id),
             may=_may(seat.agent, me),
             removable=owns or seat.agent.owner_id == me.user_id,
         )
@@ -90,6 +90,12 @@ def column(me: Member) -> Column:
         if seat.user is not None
     ]
     return Column(room, me, owns, agents, people, _addable(me, agents), _waits_for(room))
+
+
+def _status(status: directory.Status | None, *, mine: bool) -> directory.Status:
+    if status is None:
+        return directory.Status("offline", "offline")
+    return directory.Status("waiting", "waiting for you") if mine and status.state == "waiting" else status
 
 
 def _may(agent: Agent, me: Member) -> str:

@@ -106,6 +106,16 @@ def test_the_page_about_oneself_leads_everywhere(kitchen: Kitchen, signed_in: In
     assert "/admin/" not in page
 
 
+def test_who_came_by_a_link_chooses_a_password_before_a_passkey(kitchen: Kitchen, signed_in: In) -> None:
+    bob = signed_in(kitchen.bob)
+    assert "choose a password" in text(bob.get("/account/2fa/"))
+    assert "Add one" not in text(bob.get("/account/2fa/"))
+    bob.post("/account/password/set/", {"password1": LONG, "password2": LONG})
+    assert User.objects.get(username="bob").check_password(LONG)
+    kitchen.bob.refresh_from_db()
+    assert "Add one" in text(signed_in(kitchen.bob).get("/account/2fa/"))
+
+
 @pytest.mark.parametrize(
     "path", ["/", "/rooms/new/", "/pair/", "/grants/", "/deputy/", "/connections/", "/account/", "/nothing/"]
 )

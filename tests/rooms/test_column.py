@@ -24,6 +24,12 @@ def test_everybody_sees_who_owns_which_agent_and_how_it_stands(kitchen: Kitchen)
     assert [item.seat.handle for item in seen.people] == ["alice", "bob", "vera", "dana"]
 
 
+def test_an_agent_that_waits_says_for_whom(kitchen: Kitchen) -> None:
+    kitchen.ask(kitchen.bob, "@claude start")
+    words = {user: seen_by(kitchen, user).agents[0].status.words for user in (kitchen.alice, kitchen.bob)}
+    assert words == {kitchen.alice: "waiting for you", kitchen.bob: "waiting for alice"}
+
+
 def test_what_one_may_ask_is_said(kitchen: Kitchen) -> None:
     bob = kitchen.seat(kitchen.bob)
     control.set_grant(kitchen.alice, agent_id=kitchen.claude.pk, member_id=bob.pk, level="always")
