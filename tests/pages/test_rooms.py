@@ -136,3 +136,11 @@ def test_a_form_sends_nobody_elsewhere(kitchen: Kitchen, signed_in: In) -> None:
     for elsewhere in ("https://evil.example/", "//evil.example/", "javascript:alert(1)", "/\\evil.example"):
         assert alice.post(path, {"paused": "yes", "next": elsewhere})["Location"] == "/"
     assert alice.post(path, {"paused": "no", "next": "/grants/"})["Location"] == "/grants/"
+
+
+def test_a_direct_room_is_one_click_away_for_members(kitchen: Kitchen, signed_in: In) -> None:
+    path, direct = f"/rooms/{kitchen.room.pk}/people/", f'action="/agents/{kitchen.claude.pk}/direct/"'
+    assert direct in signed_in(kitchen.bob).get(path).content.decode()
+    assert direct not in signed_in(kitchen.vera).get(path).content.decode()
+    room = signed_in(kitchen.bob).post(f"/agents/{kitchen.claude.pk}/direct/")["Location"]
+    assert Room.objects.get(pk=int(room.split("/")[2])).kind == "direct"
