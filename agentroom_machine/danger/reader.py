@@ -89,6 +89,12 @@ class Reader:
         """Code that nobody has read: it pauses unless it runs confined."""
         self.find("unreadable", why, confinable=True)
 
+    def soften(self, since: int, why: str) -> None:
+        """Makes what could not be read since that finding the project's own code; what was named stays named."""
+        for position in range(since, len(self.findings)):
+            if self.findings[position].kind == "unreadable":
+                self.findings[position] = Finding("unreadable", why, self.findings[position].part, confinable=True)
+
     def _secret_variable(self, name: str) -> None:
         self.find("credentials", f"it uses the secret in ${name}")
 
@@ -299,6 +305,8 @@ class Reader:
         name = argv[0].rpartition("/")[2]
         if self.policy.asks(words) or self.policy.asks(" ".join([plain(name), *map(plain, argv[1:])])):
             self.unreadable("the owner's policy asks before it")
+        if plain(name) == "[":
+            name = "["
         if open_ended(name) or not name:
             if any(places.secret(word, self.scope.directory) for word in argv[1:]):
                 self.find("credentials", "it gives a secret to a program whose name is computed")

@@ -52,6 +52,20 @@ class Entry(BaseModel):
     """Options whose value is text, in which no path of a secret is looked for."""
 
 
+_DOES = re.compile(
+    r"(create|new|add|run|deploy|apply|update|set|start|launch|scale|resize|buy|purchase|register|up|put|post|insert|import"
+    r"|submit|invoke|call|send|publish|push|upload|restart|restore|attach|promote|enable|patch|edit|charge|confirm|capture"
+    r"|pay|order|transfer|provision|install|upgrade|rollback)(-.*|:.*)?$"
+)
+_WANT = {
+    "-n", "--namespace", "--context", "--profile", "--region", "--project", "--zone", "--kubeconfig", "--cluster", "-C",
+    "-chdir", "--subscription", "-g", "--resource-group", "-a", "--app", "--org", "--team", "--config", "-c", "--filter",
+    "--format", "--output", "-o", "--account", "-R", "--repo", "--user", "--server", "-s", "--verbosity", "--configuration",
+    "--billing-project", "--impersonate-service-account", "-H", "--host", "-f", "--file", "-p", "--project-name", "--cwd",
+    "--prefix", "--filter-prod", "-w", "--workspace", "-l", "--selector", "--log-level", "--registry", "-t", "--tls",
+}  # fmt: skip
+
+
 @lru_cache(maxsize=1)
 def entries() -> dict[str, Entry]:
     found: dict[str, Entry] = {}
@@ -84,7 +98,7 @@ def judge(reader: Reader, name: str, entry: Entry, args: list[str]) -> str:
             found = True
             reader.find(kind, _why(name, kind, args))
     touches_secrets(reader, args, text_after=entry.text_after)
-    if found or _any(entry.harmless, sights):
+    if found or _is_harmless(entry, args, sights):
         return UNKNOWN
     rest: Rest = "project" if _any(entry.project, sights) else entry.otherwise
     if rest in {"project", "harmless"} and args and args[0] == UNKNOWN:
@@ -94,6 +108,29 @@ def judge(reader: Reader, name: str, entry: Entry, args: list[str]) -> str:
     elif rest != "harmless":
         reader.find(rest, _why(name, rest, args))
     return UNKNOWN
+
+
+def _is_harmless(entry: Entry, args: list[str], sights: list[Sight]) -> bool:
+    """Whether a harmless word says what the call does, not one that merely stands there: ``create list``."""
+    words = _words([plain(arg) for arg in args])
+    options = sights[0][1]
+    does = any(_DOES.match(word) for sight, _ in [*sights, (words, options)] for word in sight)
+    patterns = [one for one in entry.harmless if one == "**" or not one.startswith("** ") or not does]
+    return any(match(pattern, words, options) for pattern in patterns)
+
+
+def _words(args: list[str]) -> list[str]:
+    """The words without the values of options that want one everywhere."""
+    found: list[str] = []
+    skip = False
+    for arg in args:
+        if skip:
+            skip = False
+        elif arg.startswith("-"):
+            skip = arg in _WANT
+        else:
+            found.append(arg.casefold())
+    return found
 
 
 def _why(name: str, kind: Kind, args: list[str]) -> str:
