@@ -25,7 +25,7 @@ from agentroom_machine.daemon.owner import Owner
 from agentroom_machine.daemon.prompt import compose
 from agentroom_machine.daemon.redact import Redactor
 from agentroom_machine.daemon.session import Session, Sessions
-from agentroom_machine.daemon.translate import Picture, Translator, line
+from agentroom_machine.daemon.translate import Picture, SeenCall, Translator, line
 from agentroom_machine.daemon.workspace import prepare
 from agentroom_machine.errors import Offline, Rejected, Trouble
 
@@ -317,10 +317,25 @@ class TurnRun:
         except OSError as error:
             self.end("failed", f"the journal can't be written: {error}")
             return
-        if self._session and self._session.runtime.launch.hook and update.get("status") == "completed":
-            seen = self._translator.calls.get(str(update.get("toolCallId")))
-            if seen and seen.tool in _HOOKED and seen.id not in self._hooked:
-                self.on_alarm("A tool call ran that was never put to the owner's gate.")
+        if self._session and self._session.runtime.launch.hook:
+            self._watch(update, self._translator.calls.get(str(update.get("toolCallId"))))
+
+    def _watch(self, update: Mapping[str, Any], seen: SeenCall | None) -> None:
+        """Sees what a runtime did without putting it to its hook first: too late for that call, not for the next."""
+        meta = update.get("_meta")
+        typed = meta.get("terminal_input") if isinstance(meta, Mapping) else None
+        data = typed.get("data") if isinstance(typed, Mapping) else None
+        if isinstance(data, str) and data.strip("\x03\x04\r\n "):
+            # Codex asks nobody before it types into a command that runs; only breaking it off is harmless.
+            self.on_alarm("The agent typed into a running command, which the owner can't be asked about.")
+        elif (
+            seen
+            and update.get("status") == "completed"
+            and seen.tool in _HOOKED
+            and seen.name != "write_stdin"
+            and seen.id not in self._hooked
+        ):
+            self.on_alarm("A tool call ran that was never put to the owner's gate.")
 
     def on_alarm(self, words: str) -> None:
         self.end("failed", words)

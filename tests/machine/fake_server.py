@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
 from typing import Any
 
 import httpx
@@ -16,6 +17,7 @@ import httpx
 from agentroom_machine import wire
 
 TOKEN = "arm_test"
+OPEN = {"/api/machine/pairings", "/healthz"}
 
 
 @dataclass
@@ -42,6 +44,11 @@ class FakeServer:
     max_running: int = 2
     epoch: int = 0
     decide: Callable[[wire.QuestionFact], wire.Verdict | None] | None = None
+    paired_with: wire.PairRequest | None = None
+    pairing: list[str] = field(default_factory=lambda: ["paired"])
+    """What the pairing's state is, at each look; the last one stays."""
+    stops: list[bool] = field(default_factory=list)
+    edits: list[tuple[str, str, dict[str, Any]]] = field(default_factory=list)
     changed: asyncio.Event = field(default_factory=asyncio.Event)
 
     @property
@@ -88,7 +95,9 @@ class FakeServer:
     async def _handle(self, request: httpx.Request) -> httpx.Response:
         if self.fault and (answer := self.fault(request)):
             return answer
-        if request.headers.get("Authorization") != f"Bearer {TOKEN}":
+        if request.url.path == "/api/machine/pairing":
+            return self._pairing(request)
+        if request.url.path not in OPEN and request.headers.get("Authorization") != f"Bearer {TOKEN}":
             return problem(401, "revoked")
         body = await request.aread()
         reply = await self._route(request, body)
@@ -104,8 +113,20 @@ class FakeServer:
             return self._start(int(match[1]), wire.StartRequest.model_validate_json(body))
         if path == "/api/machine/facts":
             return self._report(wire.Report.model_validate_json(body))
+        if path == "/api/machine/pairings":
+            self.paired_with = wire.PairRequest.model_validate_json(body)
+            return model(wire.PairReply(user_code="ABCD-EFGH", url="http://kitchen.test/pair", expires_at=_now()))
+        if path == "/api/machine/stop":
+            self.stops.append(wire.StopRequest.model_validate_json(body).now)
+            return model(wire.StopReply(cancelled=2, stopping=1))
         if path == "/api/machine/me":
             return model(wire.PairState(state="paired", machine_id=1, name="laptop", owner="alice"))
+        if path == "/api/machine/agents" and request.method == "POST":
+            return model(self._add(wire.AgentNew.model_validate_json(body)))
+        if match := re.fullmatch(r"/api/machine/agents/([a-z0-9_-]+)", path):
+            self.edits.append((request.method, match[1], json.loads(body) if body else {}))
+            found = next((agent for agent in self.agents if agent.handle == match[1]), None)
+            return problem(404, "not_found") if found is None else model(found)
         if path == "/api/machine/agents":
             seen = [wire.AgentSeen(**agent.model_dump(), here=True).model_dump(mode="json") for agent in self.agents]
             return httpx.Response(200, json=seen)
@@ -117,7 +138,24 @@ class FakeServer:
             return httpx.Response(204)
         if match := re.fullmatch(r"/api/machine/turns/\d+/files/([0-9a-f]{64})", path):
             return httpx.Response(200, content=self.attached[match[1]])
+        if path == "/healthz":
+            date = format_datetime(_now() + self.clock_off, usegmt=True)
+            return httpx.Response(200, headers={"Date": date})
         return problem(404, "not_found")
+
+    def _pairing(self, request: httpx.Request) -> httpx.Response:
+        token = request.headers["Authorization"].removeprefix("Bearer ")
+        if self.paired_with is None or hashlib.sha256(token.encode()).hexdigest() != self.paired_with.token_hash:
+            return problem(404, "not_found")
+        state = self.pairing.pop(0) if len(self.pairing) > 1 else self.pairing[0]
+        return model(
+            wire.PairState.model_validate({"state": state, "machine_id": 1, "name": "laptop", "owner": "alice"})
+        )
+
+    def _add(self, new: wire.AgentNew) -> wire.AgentConfig:
+        given = new.model_dump() | {"id": len(self.agents) + 1, "display_name": new.display_name or new.handle}
+        self.agents.append(wire.AgentConfig.model_validate(given))
+        return self.agents[-1]
 
     async def _sync(self, request: wire.SyncRequest) -> httpx.Response:
         self.syncs.append(request)
@@ -191,6 +229,10 @@ class FakeServer:
                     self.verdicts[numbered.fact.key] = verdict
             self.changed.set()
         return model(wire.Receipt(acked=self.acked))
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
 
 
 def model(value: wire.Wire) -> httpx.Response:
