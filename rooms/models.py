@@ -35,7 +35,7 @@ class User(AbstractUser):
     """Who answers for this person's agents until ``deputy_until``."""
     deputy_until = models.DateTimeField(null=True, blank=True)
 
-    class Meta(AbstractUser.Meta):  # type: ignore[name-defined,misc]
+    class Meta(AbstractUser.Meta):
         constraints: ClassVar = [
             models.CheckConstraint(condition=~Q(deputy=F("id")), name="user_not_own_deputy"),
         ]
