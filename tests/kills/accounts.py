@@ -1,0 +1,96 @@
+"""Three accounts of the same work: the agent's own list, the machine's journal, and the room."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tests.live import StoredEntry
+
+ACTS = {"look", "read", "write", "ran"}
+SILENT = {"question", "question_gone"}
+"""Facts that become no entry of the machine's own kind: a question is told as an approval."""
+
+
+def lines(path: Path) -> list[dict[str, Any]]:
+    if not path.exists():
+        return []
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+@dataclass(frozen=True)
+class Done:
+    """What the agent says that it did."""
+
+    words: list[str]
+    acts: list[str]
+
+    @classmethod
+    def read(cls, path: Path, *, after: int = 0) -> Done:
+        own = lines(path)[after:]
+        said = " ".join(line["text"] for line in own if line["did"] == "say")
+        return cls(said.split(), [line["did"] for line in own if line["did"] in ACTS])
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What the room shows of one turn."""
+
+    words: list[str]
+    begun: list[str]
+    done: list[str]
+    files: list[str]
+    pictures: list[str]
+    states: list[str]
+    numbers: list[int]
+    """Under which numbers of the journal."""
+
+    @classmethod
+    def read(cls, entries: Iterable[StoredEntry], turn_id: int) -> Shown:
+        own = [entry for entry in entries if entry.data.get("turn") == turn_id]
+        calls = {entry.data["call"]: entry.data["state"] for entry in own if entry.kind == "tool_call"}
+        return cls(
+            words="".join(entry.body for entry in own if entry.kind == "text").split(),
+            begun=list(calls),
+            done=[call for call, state in calls.items() if state in {"done", "failed"}],
+            files=[entry.data["path"] for entry in own if entry.kind == "file_change"],
+            pictures=[entry.data["name"] for entry in own if entry.kind == "artifact"],
+            states=[entry.data["state"] for entry in own if entry.kind == "turn"],
+            numbers=[int(e.client_id.rpartition(":")[2]) for e in own if ":" in e.client_id and e.kind != "message"],
+        )
+
+
+def same(entries: Iterable[StoredEntry], journal: Path, turn_id: int) -> None:
+    """The room holds each of the journal's facts about the turn: once, in order, and no other."""
+    held = {line["n"]: line["fact"] for line in lines(journal) if line["turn"] == turn_id}
+    own = [entry for entry in entries if entry.data.get("turn") == turn_id and ":" in entry.client_id]
+    numbers = [int(entry.client_id.rpartition(":")[2]) for entry in own]
+    assert numbers == sorted(set(numbers)), "out of order, or twice"
+    expected = [n for n, fact in sorted(held.items()) if fact["kind"] != "question_gone"]
+    assert numbers == expected, {"missing": set(expected) - set(numbers), "too many": set(numbers) - set(expected)}
+    for entry, n in zip(own, numbers, strict=True):
+        fact = held[n]
+        match entry.kind:
+            case "text":
+                assert entry.body == fact["text"]
+            case "tool_call":
+                assert (entry.data["call"], entry.data["state"]) == (fact["call"], fact["state"])
+            case "file_change":
+                assert entry.data["path"] == fact["path"]
+            case "artifact":
+                assert entry.data["sha256"] == fact["sha256"]
+            case "turn":
+                assert (fact["kind"], entry.data["state"]) == ("end", fact["state"])
+            case "approval":
+                assert fact["kind"] == "question"
+
+
+def begins(whole: list[str], part: list[str]) -> bool:
+    """Whether ``part`` is the beginning of ``whole``; its last word may be cut."""
+    if not part:
+        return True
+    *sure, last = part
+    return whole[: len(sure)] == sure and len(whole) > len(sure) and whole[len(sure)].startswith(last)
