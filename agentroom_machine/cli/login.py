@@ -14,6 +14,7 @@ import click
 from agentroom_machine import tokens, wire
 from agentroom_machine.cli.output import Context, as_json, inert, say, say_json
 from agentroom_machine.client import Client
+from agentroom_machine.daemon.journal import Journal
 from agentroom_machine.daemon.lock import holder
 from agentroom_machine.errors import Offline, Trouble
 from agentroom_machine.profile import Settings
@@ -92,6 +93,10 @@ async def _pair(
         words = {"declined": "It was declined on the page.", "expired": "The code has expired. Run it again."}
         raise Trouble(words.get(state.state, "It was not confirmed in time. Run it again."))
     place = await asyncio.to_thread(tokens.keep, context.profile, fresh)
+    if context.profile.journal_file.exists():  # what another identity ran is not this one's to report
+        journal = Journal(context.profile.journal_file)
+        journal.start_over()
+        journal.close()
     context.profile.keep(Settings(server=server, name=state.name, machine_id=state.machine_id, owner=state.owner))
     return state, place
 

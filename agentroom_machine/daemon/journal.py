@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import os
 import secrets
 import sqlite3
@@ -89,7 +90,7 @@ class Journal:
         return db
 
     def _move_aside(self) -> Path:
-        aside = self._path.with_name(f"{self._path.stem}.damaged-{time.strftime('%Y%m%d-%H%M%S')}{self._path.suffix}")
+        aside = self._aside("damaged")
         for suffix in ("-wal", "-shm", ""):
             part = Path(f"{self._path}{suffix}")
             if part.exists():
@@ -99,13 +100,23 @@ class Journal:
     def close(self) -> None:
         self._db.close()
 
-    def set_aside(self) -> Path:
-        """Gives this journal up for a new one: the server lacks what it had already acknowledged."""
-        self._db.close()
-        aside = self._move_aside()
-        self._db = self._open()
+    def start_over(self) -> Path:
+        """Becomes a new journal that keeps only the sessions; what the old one held is copied to the returned file."""
+        aside = self._aside("old")
+        self._db.execute("VACUUM INTO ?", [str(aside)])
+        aside.chmod(0o600)
+        with self._writing() as db:
+            db.execute("DELETE FROM facts")
+            db.execute("DELETE FROM turns")
+            db.execute("UPDATE meta SET value = '0' WHERE name = 'last_n'")
+            db.execute("UPDATE meta SET value = ? WHERE name = 'journal_id'", [secrets.token_hex(12)])
         self.journal_id = self._meta("journal_id")
         return aside
+
+    def _aside(self, why: str) -> Path:
+        stem = f"{self._path.stem}.{why}-{time.strftime('%Y%m%d-%H%M%S')}"
+        taken = (self._path.with_name(f"{stem}{f'-{n}' if n else ''}{self._path.suffix}") for n in itertools.count())
+        return next(path for path in taken if not path.exists())
 
     @contextmanager
     def _writing(self) -> Iterator[sqlite3.Connection]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import secrets
+import sqlite3
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
@@ -74,6 +75,8 @@ class Daemon:
         self._problems: dict[int, str] = {}
         self._most = MOST_LIVE
         self._draining = False
+        self._broken: Exception | None = None
+        """What makes going on impossible."""
         self._offline = False
         self._changed = asyncio.Event()
         self._look = asyncio.Event()
@@ -155,6 +158,8 @@ class Daemon:
     def _refusal(self, error: BaseException) -> BaseException:
         while isinstance(error, BaseExceptionGroup):
             error = error.exceptions[0]
+        if isinstance(error, sqlite3.Error | OSError):
+            return Trouble(f"The journal can't be written: {error}. Everything ended. Is the disk full?")
         if not isinstance(error, Rejected):
             return error
         if error.status == 401:
@@ -170,9 +175,9 @@ class Daemon:
             ended.exit_code = 5
             return ended
         if error.code == "journal_gap":
-            aside = self._journal.set_aside()
+            aside = self._journal.start_over()
             return Ended(
-                f"The server lacks reports that it had acknowledged. The journal is kept as {aside}; start again."
+                f"The server lacks reports that it acknowledged before. They are kept in {aside}; run agentroom up again."
             )
         return error
 
@@ -181,6 +186,8 @@ class Daemon:
     async def _work(self) -> None:
         backoff = Backoff()
         while not (self._draining and not self._running):
+            if self._broken:
+                raise self._broken
             self._changed.clear()
             try:
                 reply = await self._sync()
@@ -316,6 +323,8 @@ class Daemon:
                 )
                 await turn.run()
                 self._say("ended", f"{offer.agent.handle} has ended.", turn=offer.turn_id)
+        except (OSError, sqlite3.Error) as error:
+            self._broken = error
         finally:
             self._running.pop(offer.turn_id, None)
             self._started.discard(offer.turn_id)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import contextlib
+import sqlite3
 import tempfile
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from pathlib import Path
@@ -23,7 +24,7 @@ from agentroom_machine.daemon.hook import HookAnswer, HookCall
 from agentroom_machine.daemon.journal import Journal
 from agentroom_machine.daemon.owner import Owner
 from agentroom_machine.daemon.prompt import compose
-from agentroom_machine.daemon.redact import Redactor
+from agentroom_machine.daemon.redact import Redactor, clean
 from agentroom_machine.daemon.session import Session, Sessions
 from agentroom_machine.daemon.translate import Picture, SeenCall, Translator, line
 from agentroom_machine.daemon.workspace import prepare
@@ -261,7 +262,7 @@ class TurnRun:
             try:
                 content = await self._fetch(attached.sha256)
                 folder = await asyncio.to_thread(files.place_for, cwd, self.offer.turn_id)
-                saved = await asyncio.to_thread(files.save, folder, attached.name, content)
+                saved = await asyncio.to_thread(files.save, folder, clean(attached.name), content)
             except Rejected as refusal:
                 notices.append(f"The attached file {name} could not be fetched: {refusal}")
                 continue
@@ -314,7 +315,7 @@ class TurnRun:
         assert self._translator is not None
         try:
             self._translator.take(update)
-        except OSError as error:
+        except (OSError, sqlite3.Error) as error:
             self.end("failed", f"the journal can't be written: {error}")
             return
         if self._session and self._session.runtime.launch.hook:

@@ -15,8 +15,9 @@ import httpx
 import pytest
 from click.testing import CliRunner, Result
 
-from agentroom_machine import cli, client, doctor, tokens
+from agentroom_machine import cli, client, doctor, tokens, wire
 from agentroom_machine.cli import login, output
+from agentroom_machine.daemon.journal import Journal
 from agentroom_machine.daemon.lock import Lock, SecondDaemon
 from agentroom_machine.errors import Rejected, Trouble
 from agentroom_machine.profile import Profile, Settings
@@ -66,6 +67,18 @@ def test_login_sends_only_hashes_and_keeps_the_secrets(agentroom: Cli, server: F
     assert server.paired_with.connection_hash == hashed(kept.connection)
     assert kept.machine not in done.output
     assert kept.machine not in server.paired_with.model_dump_json()
+
+
+def test_pairing_again_leaves_old_reports_behind(agentroom: Cli, server: FakeServer, no_home: Path) -> None:
+    file = Profile.named().make().journal_file
+    journal = Journal(file)
+    journal.add(1, wire.NoticeFact(text="old"))
+    journal.close()
+    assert agentroom("login", "http://kitchen.test", "--no-browser").exit_code == 0
+    again = Journal(file)
+    assert again.count_pending() == 0
+    assert again.journal_id != journal.journal_id
+    again.close()
 
 
 @pytest.mark.parametrize(("state", "words"), [("declined", "declined"), ("expired", "expired")])

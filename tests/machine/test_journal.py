@@ -116,6 +116,22 @@ def test_a_damaged_journal_is_moved_aside_for_a_new_one(path: Path, opened: Open
     assert again.add(1, text("b")) == 1
 
 
+def test_starting_over_keeps_sessions_alone_and_a_copy_of_the_rest(path: Path, opened: Opened) -> None:
+    journal = opened()
+    old = journal.journal_id
+    journal.add_offer(offer(5, agent("/w")))
+    journal.add(5, text("a"))
+    journal.keep_session(1, 7, SessionRecord("demo", 1, "/w", "s-1"))
+    aside = journal.start_over()
+    assert journal.journal_id != old
+    assert (journal.pending(), journal.turns()) == ([], [])
+    assert journal.session(1, 7) is not None
+    assert journal.add(5, text("b")) == 1
+    kept = Journal(aside)
+    assert [fact.n for fact in kept.pending()] == [1]
+    kept.close()
+
+
 def test_a_session_is_remembered_per_agent_and_room(opened: Opened) -> None:
     journal = opened()
     journal.keep_session(1, 7, SessionRecord("demo", 1, "/w", "s-1"))

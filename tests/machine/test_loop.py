@@ -2,7 +2,9 @@
 
 import hashlib
 import json
+import sqlite3
 import sys
+import threading
 from datetime import timedelta
 from pathlib import Path
 
@@ -11,10 +13,11 @@ import psutil
 import pytest
 
 from agentroom_machine import wire
-from agentroom_machine.daemon import session
+from agentroom_machine.daemon import session, workspace
 from agentroom_machine.daemon.journal import Journal
 from agentroom_machine.daemon.lock import SecondDaemon
 from agentroom_machine.daemon.loop import LOST, Ended
+from agentroom_machine.errors import Trouble
 from tests.machine.cast import agent, offer
 from tests.machine.conftest import House
 from tests.machine.fake_server import allow, problem
@@ -379,6 +382,55 @@ async def test_the_agent_gets_no_token_of_ours_and_none_that_pushes(
     assert "GITHUB_TOKEN" not in environ
     assert "AGENTROOM_SECRET" not in environ
     assert "PATH" in environ
+
+
+async def test_a_slow_disk_delays_no_call_to_the_server(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    hangs, goes_on = threading.Event(), threading.Event()
+
+    def slow(config: wire.AgentConfig) -> Path:
+        hangs.set()
+        goes_on.wait(30)
+        return Path(config.workdir)
+
+    monkeypatch.setattr(workspace, "check", slow)
+    try:
+        house.up()
+        await house.until(hangs.is_set, "a look at the disk")
+        before = len(house.server.syncs)
+        await house.until(lambda: len(house.server.syncs) >= before + 2, "calls meanwhile")
+    finally:
+        goes_on.set()
+
+
+async def test_a_journal_that_can_not_be_written_ends_the_daemon_in_words(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    daemon = house.up()
+    house.server.ask(offer(1, house.server.agents[0], "slow"))
+    await house.until(lambda: house.server.of(1, "text"), "a first word")
+
+    def full(*given: object, **more: object) -> int:
+        raise sqlite3.OperationalError("database or disk is full")
+
+    monkeypatch.setattr(daemon._journal, "add", full)
+    with pytest.raises(Trouble, match="database or disk is full"):
+        await house.ended()
+
+
+async def test_a_server_that_was_set_back_gets_a_new_journal(house: House) -> None:
+    house.up()
+    house.server.ask(offer(1, house.server.agents[0], "remember the word lemon"))
+    await house.end_of(1)
+    await house.until(lambda: not house.server.running)
+    house.server.facts.clear()
+    house.server.ask(offer(2, house.server.agents[0], "look"))
+    with pytest.raises(Ended, match="agentroom up again"):
+        await house.ended()
+    house.server.offered.clear()
+    house.up()
+    house.server.ask(offer(3, house.server.agents[0], "which word?"))
+    await house.end_of(3)
+    assert "lemon" in house.server.text(3)
 
 
 def _read(path: Path) -> str | None:
