@@ -30,7 +30,7 @@ _PUSHES = re.compile(
 _METADATA = re.compile(r"(^|\.)(169\.254\.169\.254|169\.254\.170\.2|metadata\.google\.internal|metadata\.azure\.com|100\.100\.100\.200)$|^\[?fd00:ec2::254\]?$")
 _READS = {"GET", "HEAD", "OPTIONS", "TRACE", "PROPFIND"}
 _METHODS = _READS | {"POST", "PUT", "PATCH", "DELETE", "PURGE", "COPY", "MOVE", "MKCOL", "LOCK", "UNLOCK", "CONNECT"}
-_DELETING = re.compile(r"/(delete|destroy|remove|purge|drop|wipe|truncate|flush)[\w-]*(/|$|\?)|_method=delete|/_delete_by_query", re.I)
+_DELETING = re.compile(r"/(delete|destroy|remove|purge|drop|wipe|truncate|flush)([-_A-Z]\w*)?(/|$|\?)|_method=delete|/_delete_by_query", re.I)
 _BUYING = re.compile(r"/(charges?|payments?|payment_intents|orders?|purchases?|checkout|subscriptions?|invoices?|payouts?|transfers?|refunds?)(/|$|\?)", re.I)
 _SECRET_QUERY = re.compile(r"[?&](api_?key|access_?token|token|secret|password|auth|key|sig|signature)=[^&\s]{6,}", re.I)
 

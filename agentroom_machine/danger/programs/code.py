@@ -264,6 +264,9 @@ def _interpreter(language: Language) -> Program:
             _arguments(reader, args, codes)
             return UNKNOWN
         words = split(args, language.takes).words
+        if argv[0].endswith("deno") and words[:1] and words[0] in {"publish", "deploy"}:
+            reader.find("push", f"deno {words[0]} publishes")
+            return UNKNOWN
         if words and words[0] in {"run", "test", "lint", "fmt", "check", "repl", "build", "serve", "compile"} and language is _NODE:
             words = words[1:]
         if words and words[0] != "-":
@@ -356,9 +359,9 @@ def _editor(reader: Reader, argv: list[str], stdin: str | None) -> str:
     """vim and its kin: commands given in arguments are read, a bare editor is a prompt."""
     if asks_for_help(argv[1:]):
         return UNKNOWN
-    found = split(argv[1:], ("-c", "--cmd", "-S", "-s", "-u", "-i", "-w", "-W", "-T", "-r_", "--eval", "-eval", "-l", "-f_", "--load"))
+    found = split(argv[1:], ("-c", "--cmd", "-S", "-u", "-i", "-w", "-W", "-T", "--eval", "-eval", "-l", "--load"))
     commands = [*found.values("-c", "--cmd", "--eval"), *[word[1:] for word in argv[1:] if word.startswith("+")]]
-    for path in found.values("-S", "-s", "-u", "--load", "-l"):
+    for path in found.values("-S", "-u", "--load", "-l"):
         if path not in {"NONE", "NORC", "DEFAULTS"}:
             reader.project(f"{shown(path)} is a script that can't be read from here")
     for command in commands:

@@ -40,7 +40,7 @@ def judge(reader: Reader, key: str, value: str, *, kept: bool = False) -> None:
         if plain(value).strip() not in _PLAIN:
             found = len(reader.findings)
             reader.text(value.lstrip("!"))
-            if len(reader.findings) == found:
+            if kept and not any(not one.confinable for one in reader.findings[found:]):
                 reader.unreadable(f"git will run what {key} says")
     elif _PLANTS.fullmatch(key):
         reader.unreadable(f"{key} decides which programs git runs")

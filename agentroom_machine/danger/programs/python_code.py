@@ -95,6 +95,10 @@ class _Code:
         for node in self.nodes:
             if isinstance(node, ast.Attribute):
                 self._attribute(node)
+            elif isinstance(node, ast.Name) and self.names.get(node.id) in {"os.remove", "posix.remove"}:
+                self.reader.find("delete", "Python code deletes files")
+            elif isinstance(node, ast.Name) and self.names.get(node.id) in {"os.environ", "os.environb"}:
+                self.reader.find("credentials", "Python code reads the environment, where secrets are kept")
             elif isinstance(node, ast.Name):
                 self._name(self.names.get(node.id, node.id).rpartition(".")[2], bare=True)
             elif isinstance(node, ast.Call):
@@ -159,7 +163,7 @@ class _Code:
 
     def _attribute(self, node: ast.Attribute) -> None:
         base = self._dotted(node.value)
-        if node.attr in {"remove", "replace", "rename", "renames"} and base in {"os", "posix", "nt"} and node.attr == "remove":
+        if node.attr == "remove" and (base in {"os", "posix", "nt"} or not base and "os" in self.modules):
             self.reader.find("delete", "Python code deletes files")
         elif node.attr in {"environ", "environb"} and base in {"os", "posix"}:
             parent = next((one for one in self.nodes if isinstance(one, (ast.Subscript, ast.Attribute)) and one.value is node), None)

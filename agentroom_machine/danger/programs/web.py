@@ -36,7 +36,7 @@ def _curl(reader: Reader, argv: list[str], stdin: str | None) -> str:
     if asks_for_help(argv[1:]):
         return UNKNOWN
     found = split(argv[1:], _CURL_TAKES)
-    sends = any(True for _ in found.values(*_DATA))
+    sends = any(True for _ in found.values(*_DATA)) and not found.has("-G", "--get")
     uploads = list(found.values("-T", "--upload-file"))
     if found.has("-K", "--config", "-:", "--next", "--variable"):
         for path in found.values("-K", "--config"):
@@ -44,7 +44,7 @@ def _curl(reader: Reader, argv: list[str], stdin: str | None) -> str:
         reader.project("a part of the request is in a file, or more than one request")
     method = found.value("-X", "--request")
     if method is None:
-        method = "PUT" if uploads else "HEAD" if found.has("-I", "--head") else "POST" if sends and not found.has("-G", "--get") else "GET"
+        method = "PUT" if uploads else "HEAD" if found.has("-I", "--head") else "POST" if sends else "GET"
     for value in found.values(*_DATA, "-T", "--upload-file", "-b", "--cookie", "-H", "--header"):
         _attached(reader, value)
     for path in found.values("-E", "--cert", "--key", "--netrc-file"):
