@@ -1,0 +1,29 @@
+"""A request on its way: asked, queued, offered, running, ended. Each step is one conditional UPDATE."""
+
+from __future__ import annotations
+
+from approvals.turns.answering import answer
+from approvals.turns.asking import WEB, ask
+from approvals.turns.own import RETRIABLE, cancel, change, own_turn, place, retry
+from approvals.turns.running import allowed, finish, offer, queue_of, start, take_back
+from approvals.turns.steps import end, tell
+
+__all__ = [
+    "RETRIABLE",
+    "WEB",
+    "allowed",
+    "answer",
+    "ask",
+    "cancel",
+    "change",
+    "end",
+    "finish",
+    "offer",
+    "own_turn",
+    "place",
+    "queue_of",
+    "retry",
+    "start",
+    "take_back",
+    "tell",
+]

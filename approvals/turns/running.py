@@ -1,0 +1,150 @@
+"""The machine's side: offered, started, ended; consent is read again at each step."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from django.db.models import QuerySet
+from django.utils import timezone
+
+from approvals import consent
+from approvals.models import Approval, Grant, Turn
+from approvals.turns.steps import audit_step, end, tell, told
+from messaging import log
+from rooms.access import lock_rooms, seated
+from rooms.errors import Conflict
+from rooms.models import Machine, Member
+from rooms.rules import rule
+
+
+def allowed(turn: Turn) -> str:
+    """Empty when the turn may start now; else why not, in words for the room. Read under the room's lock."""
+    seat = Member.objects.filter(room=turn.room_id, agent=turn.agent_id, left_at=None).first()
+    if seat is None or turn.agent.retired_at is not None:
+        return "The agent has left the room."
+    if turn.room.archived_at is not None:
+        return "The room was archived."
+    principal = (
+        seated(turn.room_id).filter(user=turn.principal_id, role=Member.Role.MEMBER).first()
+        if turn.principal_id
+        else None
+    )
+    if principal is None:
+        return "Whoever asked may no longer ask here."
+    level = consent.level(turn.agent, principal)
+    if level == Grant.Level.DENY:
+        return f"{turn.agent.owner.username} no longer takes requests from {principal.handle}."
+    approved = Approval.objects.filter(
+        turn=turn, subject=Approval.Subject.START, verdict__in=["once", "always"]
+    ).exists()
+    if level != Grant.Level.ALWAYS and not approved:
+        return "The permission ended before it could start."
+    return ""
+
+
+def queue_of(agent_ids: Sequence[int]) -> QuerySet[Turn]:
+    """What waits to run on these agents, in order."""
+    return (
+        Turn.objects.filter(agent__in=agent_ids, status=Turn.Status.QUEUED)
+        .select_related("agent__owner", "agent__machine", "room", "entry__author", "principal")
+        .order_by("pk")
+    )
+
+
+def offer(turn: Turn, machine: Machine) -> bool:
+    """Offer a queued turn to its machine; ends it when consent no longer stands. Under the room's lock."""
+    if why := allowed(turn):
+        end(turn, Turn.Status.CANCELLED, note=why)
+        return False
+    claim = secrets.token_hex(12)
+    won = Turn.objects.filter(pk=turn.pk, status=Turn.Status.QUEUED).update(
+        status=Turn.Status.OFFERED, machine=machine, claim_id=claim, journal_id=machine.journal_id
+    )
+    if won:
+        turn.status, turn.machine, turn.claim_id, turn.journal_id = (
+            Turn.Status.OFFERED,
+            machine,
+            claim,
+            machine.journal_id,
+        )
+    return bool(won)
+
+
+def take_back(turn: Turn) -> bool:
+    """An offer that nobody will start goes back into the queue, at its old place."""
+    won = Turn.objects.filter(pk=turn.pk, status=Turn.Status.OFFERED).update(
+        status=Turn.Status.QUEUED, machine=None, claim_id="", journal_id=""
+    )
+    return bool(won)
+
+
+@rule
+def start(machine: Machine, turn_id: int, *, claim_id: str, journal_id: str) -> datetime | str:
+    """Let an offered turn run if consent still stands: since when, or why not (which is then stored).
+
+    The same claim again gets the same answer.
+    """
+    turn = whole(turn_id)
+    if turn is None or turn.machine_id != machine.pk or turn.claim_id != claim_id or turn.journal_id != journal_id:
+        raise Conflict("That turn is not offered to this machine.")
+    lock_rooms([turn.room_id])
+    turn = whole(turn_id)
+    if turn is None or turn.claim_id != claim_id:
+        raise Conflict("That turn is not offered to this machine.")
+    if turn.status == Turn.Status.RUNNING and turn.started_at is not None:
+        return turn.started_at
+    if turn.status != Turn.Status.OFFERED:
+        raise Conflict("That turn may not run any more.")
+    if turn.agent.paused_at is not None:
+        take_back(turn)
+        return "The agent is paused."
+    if why := allowed(turn):
+        end(turn, Turn.Status.CANCELLED, note=why)
+        return why
+    if Turn.objects.filter(agent=turn.agent_id, status=Turn.Status.RUNNING).exists():
+        take_back(turn)
+        return "The agent is at work on another turn."
+    now = timezone.now()
+    if not Turn.objects.filter(pk=turn.pk, status=Turn.Status.OFFERED, claim_id=claim_id).update(
+        status=Turn.Status.RUNNING, started_at=now
+    ):
+        raise Conflict("That turn may not run any more.")
+    turn.status, turn.started_at = Turn.Status.RUNNING, now
+    tell(turn, "running")
+    audit_step(turn, "start", who=turn.agent.handle, decision="running")
+    return now
+
+
+def whole(turn_id: int) -> Turn | None:
+    return (
+        Turn.objects.select_related("agent__owner", "agent__machine", "room", "entry", "principal")
+        .filter(pk=turn_id)
+        .first()
+    )
+
+
+@rule
+def finish(
+    turn: Turn,
+    state: str,
+    *,
+    reason: str = "",
+    usage: dict[str, Any] | None = None,
+    client_id: str = "",
+    connection: str = "",
+) -> bool:
+    """Store how a running turn ended, and close its questions. False when it had ended before."""
+    won = Turn.objects.filter(pk=turn.pk, status=Turn.Status.RUNNING).update(
+        status=state, finished_at=timezone.now(), note=log.clean(reason)[:2000], usage=usage or {}
+    )
+    if not won:
+        return False
+    turn.refresh_from_db()
+    consent.close(turn)
+    tell(turn, state, note=reason, client_id=client_id, connection=connection)
+    audit_step(turn, "end", who=turn.agent.handle, decision=state)
+    told(turn)
+    return True
