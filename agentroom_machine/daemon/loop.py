@@ -177,7 +177,7 @@ class Daemon:
         if error.code == "journal_gap":
             aside = self._journal.start_over()
             return Ended(
-                f"The server lacks reports that it acknowledged before. They are kept in {aside}; run agentroom up again."
+                f"The server lacks reports that it acknowledged before. They are in {aside}; run agentroom up again."
             )
         return error
 
