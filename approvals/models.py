@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import ClassVar
 
 from django.db import models
@@ -37,6 +38,45 @@ class Grant(models.Model):
                 name="grant_seat_or_person",
             ),
             models.CheckConstraint(condition=Q(level__in=["ask", "always", "deny"]), name="grant_level_known"),
+        ]
+
+
+class AnswerTimes(models.Model):
+    """How many minutes an agent's questions wait before they lapse to no, as its owner set it."""
+
+    agent = models.OneToOneField(Agent, models.CASCADE, related_name="times")
+    four_minutes = models.PositiveIntegerField(default=15)
+    """Push, delete, spend, credentials, and what can't be read."""
+    tool_minutes = models.PositiveIntegerField(default=60)
+    question_minutes = models.PositiveIntegerField(default=1440)
+    start_minutes = models.PositiveIntegerField(null=True, blank=True)
+    """None: a request to start never lapses."""
+
+    class Meta:
+        constraints: ClassVar = [
+            models.CheckConstraint(
+                condition=Q(four_minutes__gte=1, tool_minutes__gte=1, question_minutes__gte=1)
+                & (Q(start_minutes=None) | Q(start_minutes__gte=1)),
+                name="answer_times_are_times",
+            ),
+        ]
+
+
+class Limit(models.Model):
+    """How much one person may have from one agent in a while; None is no limit."""
+
+    agent = models.ForeignKey(Agent, models.CASCADE, related_name="limits")
+    person = models.ForeignKey(User, models.CASCADE, related_name="+")
+    requests_a_day = models.PositiveIntegerField(null=True, blank=True)
+    minutes_a_day = models.PositiveIntegerField(null=True, blank=True)
+    tokens_a_month = models.PositiveBigIntegerField(null=True, blank=True)
+    cost_a_month = models.DecimalField(max_digits=10, decimal_places=2, null=True, blank=True)
+    """In US dollars."""
+    updated_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["agent", "person"], name="one_limit_per_agent_and_person"),
         ]
 
 
@@ -77,6 +117,11 @@ class Turn(models.Model):
     finished_at = models.DateTimeField(null=True, blank=True)
     stop_asked_at = models.DateTimeField(null=True, blank=True)
     usage = models.JSONField(default=dict, blank=True)
+    tokens = models.PositiveBigIntegerField(default=0)
+    """In and out, as the runtime reported them; 0 when it reports none."""
+    cost_usd = models.DecimalField(max_digits=14, decimal_places=6, default=Decimal(0))
+    outlived_at = models.DateTimeField(null=True, blank=True)
+    """When the permission that it started under was taken back while it ran."""
 
     class Meta:
         constraints: ClassVar = [
@@ -110,6 +155,26 @@ class Turn(models.Model):
 
     def __str__(self) -> str:
         return f"turn {self.pk}: {self.status}"
+
+
+class Mail(models.Model):
+    """A further message that a mail turn answers, beside ``Turn.entry``: always of the same principal."""
+
+    turn = models.ForeignKey(Turn, models.CASCADE, related_name="mail")
+    entry = models.ForeignKey(Entry, models.CASCADE, related_name="+")
+
+    class Meta:
+        constraints: ClassVar = [models.UniqueConstraint(fields=["turn", "entry"], name="mail_once_in_a_turn")]
+
+
+class Exchange(models.Model):
+    """How long the agents of a room have been talking among themselves."""
+
+    room = models.OneToOneField(Room, models.CASCADE, related_name="exchange")
+    since_seq = models.PositiveBigIntegerField(default=0)
+    """The last message of a person: what agents said after it counts."""
+    paused_at = models.DateTimeField(null=True, blank=True)
+    """Their mail waits until a person speaks."""
 
 
 class Approval(models.Model):
@@ -181,6 +246,8 @@ class AuditRecord(models.Model):
     owner = models.ForeignKey(User, models.CASCADE, related_name="audit")
     number = models.PositiveBigIntegerField()
     room = models.CharField(max_length=80, blank=True)
+    agent = models.CharField(max_length=32, blank=True)
+    """The handle of the agent that it is about."""
     who = models.CharField(max_length=60)
     what = models.CharField(max_length=40)
     about = models.TextField(blank=True)

@@ -129,3 +129,12 @@ class Attachment(models.Model):
     name = models.CharField(max_length=255)
     content_type = models.CharField(max_length=100)
     size = models.PositiveBigIntegerField()
+
+
+class Anchor(models.Model):
+    """Where a room's chain begins after a clean-up: the last entry that was removed."""
+
+    room = models.OneToOneField(Room, models.CASCADE, related_name="anchor")
+    seq = models.PositiveBigIntegerField()
+    digest = models.CharField(max_length=64)
+    at = models.DateTimeField(default=timezone.now)
