@@ -27,12 +27,22 @@ _PUSHES = re.compile(
     r"|hooks\.zapier\.com|ifttt\.com|pastebin\.com|transfer\.sh|file\.io|0x0\.st|ix\.io|termbin\.com|webhook\.site"
     r"|requestbin\.com|pipedream\.net|twitter\.com|x\.com|mastodon\.social|huggingface\.co)$"
 )
-_METADATA = re.compile(r"(^|\.)(169\.254\.169\.254|169\.254\.170\.2|metadata\.google\.internal|metadata\.azure\.com|100\.100\.100\.200)$|^\[?fd00:ec2::254\]?$")
+_METADATA = re.compile(
+    r"(^|\.)(169\.254\.169\.254|169\.254\.170\.2|metadata\.google\.internal|metadata\.azure\.com|100\.100\.100\.200)$|^\[?fd00:ec2::254\]?$"
+)
 _READS = {"GET", "HEAD", "OPTIONS", "TRACE", "PROPFIND"}
 _METHODS = _READS | {"POST", "PUT", "PATCH", "DELETE", "PURGE", "COPY", "MOVE", "MKCOL", "LOCK", "UNLOCK", "CONNECT"}
-_DELETING = re.compile(r"/(delete|destroy|remove|purge|drop|wipe|truncate|flush)([-_A-Z]\w*)?(/|$|\?)|_method=delete|/_delete_by_query", re.I)
-_BUYING = re.compile(r"/(charges?|payments?|payment_intents|orders?|purchases?|checkout|subscriptions?|invoices?|payouts?|transfers?|refunds?)(/|$|\?)", re.I)
-_SECRET_QUERY = re.compile(r"[?&](api_?key|access_?token|token|secret|password|auth|key|sig|signature)=[^&\s]{6,}", re.I)
+_DELETING = re.compile(
+    r"/(delete|destroy|remove|purge|drop|wipe|truncate|flush)([-_A-Z]\w*)?(/|$|\?)|_method=delete|/_delete_by_query",
+    re.I,
+)
+_BUYING = re.compile(
+    r"/(charges?|payments?|payment_intents|orders?|purchases?|checkout|subscriptions?|invoices?|payouts?|transfers?|refunds?)(/|$|\?)",
+    re.I,
+)
+_SECRET_QUERY = re.compile(
+    r"[?&](api_?key|access_?token|token|secret|password|auth|key|sig|signature)=[^&\s]{6,}", re.I
+)
 
 
 def host_of(address: str) -> str:
@@ -71,12 +81,18 @@ def judge(address: str, method: str, policy: Policy, *, sends: bool = False) -> 
     path = plain(address)
     if _METADATA.search(host):
         return [Finding("credentials", f"it asks {where}, which hands out the machine's credentials")]
-    if address.casefold().startswith(("file:", "ftp:", "ftps:", "sftp:", "scp:", "smb:", "dict:", "gopher:", "ldap:", "telnet:", "smtp:", "imap:")):
+    if address.casefold().startswith(
+        ("file:", "ftp:", "ftps:", "sftp:", "scp:", "smb:", "dict:", "gopher:", "ldap:", "telnet:", "smtp:", "imap:")
+    ):
         if address.casefold().startswith("file:") or (asked in _READS and not sends):
             return []
         return [Finding("push", f"it sends to {where}")]
     found: list[Finding] = []
-    if "@" in address.partition("://")[2].partition("/")[0] and ":" in address.partition("://")[2].partition("@")[0] and not loopback(host):
+    if (
+        "@" in address.partition("://")[2].partition("/")[0]
+        and ":" in address.partition("://")[2].partition("@")[0]
+        and not loopback(host)
+    ):
         found.append(Finding("credentials", f"its address to {where} holds a password"))
     if _SECRET_QUERY.search(path) and not loopback(host):
         found.append(Finding("credentials", f"its address to {where} holds a secret"))

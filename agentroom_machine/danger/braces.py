@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 
 from agentroom_machine.danger.syntax import Segment, Text, Word
@@ -73,7 +74,7 @@ def _choices(atoms: list[Atom], start: int) -> tuple[list[list[Atom]], int] | No
     end = commas[-1] + 1
     inner = atoms[start + 1 : end - 1]
     if len(commas) > 2:
-        pieces = [atoms[one + 1 : two] for one, two in zip(commas, commas[1:], strict=False)]
+        pieces = [atoms[one + 1 : two] for one, two in itertools.pairwise(commas)]
         return [word for piece in pieces for word in _expand(piece)][: MAX_WORDS + 1], end
     found = _RANGE.fullmatch("".join(inner)) if all(isinstance(atom, str) for atom in inner) else None  # type: ignore[arg-type]
     if found is None:

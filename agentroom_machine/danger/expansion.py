@@ -87,15 +87,26 @@ class Expander:
                 return self._parameter(segment, split=split)
 
     def _piece(self, value: str, *, quoted: bool, split: bool) -> Piece:
+        if split and not quoted and "IFS" in self.scope.variables:
+            marks = set("".join(self.scope.variables["IFS"])) - set(" \t\n")
+            if marks & set(value) or UNKNOWN in marks:
+                self._unreadable("it changes how words are split")
         return Piece(value if quoted else activate(value), split=split and not quoted)
 
     def _parameter(self, parameter: Parameter, *, split: bool) -> list[Piece]:
         listed = self._listed(parameter)
         if listed is not None:
-            if not split:
+            if len(listed) > 1 and (not split or (parameter.quoted and "*" in {parameter.name, parameter.index})):
+                if "IFS" in self.scope.variables:
+                    self._unreadable("it changes how words are joined")
                 return [Piece(" ".join(listed))]
+            if not split:
+                return [Piece("".join(listed))]
             return [Piece("", several=tuple(listed if parameter.quoted else [activate(item) for item in listed]))]
         values = self._values(parameter)
+        if split and not parameter.quoted and self.scope.values(parameter.name) is not None:
+            # Where a branch was not taken, or a loop has only begun, it is not set: the word is none.
+            values = [*values, ""]
         unique = list(dict.fromkeys(values))
         if len(unique) > MAX_CHOICES:
             unique = [UNKNOWN]

@@ -153,7 +153,7 @@ def _secret(text: str) -> bool:
     if _WORDS.match(name) and _DATA.search(name):
         return True
     wrapped = "/" + "/".join(parts) + "/"
-    return any(f"/{folder}/" in wrapped for folder in _FOLDERS) and name not in {"known_hosts"}
+    return any(f"/{folder}/" in wrapped for folder in _FOLDERS) and name != "known_hosts"
 
 
 def _may_be_secret(path: str, text: str) -> bool:
@@ -171,7 +171,7 @@ def _may_be_secret(path: str, text: str) -> bool:
         last = position == len(parts) - 1
         if any(fnmatch.fnmatchcase(sample, part) for sample in samples if last or sample.startswith(".")):
             return True
-    folders = [part for part in text.split("/")[:-1]]
+    folders = list(text.split("/")[:-1])
     return _secret("/".join(folders) + "/x") if folders else False
 
 
@@ -204,7 +204,7 @@ def outside(path: str, directory: str, cwd: Path | None) -> bool:
     if text.startswith("~"):
         text = home() + text[1:]
     if cwd is None:
-        return text.startswith("/") or text == ".." or text.startswith("../")
+        return text.startswith(("/", "../")) or text == ".."
     real = os.path.realpath(cwd)
     target = os.path.realpath(os.path.join(real, text))  # noqa: PTH118
     return target != real and not target.startswith(real.rstrip("/") + "/")

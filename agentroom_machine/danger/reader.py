@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Protocol
@@ -26,7 +27,7 @@ from agentroom_machine.danger.syntax import (
     Unreadable,
     Word,
 )
-from agentroom_machine.danger.unknown import UNKNOWN, open_ended, plain, shown
+from agentroom_machine.danger.unknown import BRACKET, UNKNOWN, open_ended, plain, shown
 
 MAX_STEPS = 3_000
 MAX_DEPTH = 40
@@ -260,7 +261,7 @@ class Reader:
                 items: list[str] = []
                 for word in assignment.value:
                     for way in self.expander.fields(word):  # type: ignore[arg-type]
-                        items += way
+                        items += [re.sub(f"^{BRACKET}[^]]*\\]=", "", item) for item in way]
                 self.set_array(assignment.name, items, append=assignment.append)
                 continue
             for value in self.expander.text(assignment.value):  # type: ignore[arg-type]

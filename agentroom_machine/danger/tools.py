@@ -15,7 +15,9 @@ _CHANGES = {"edit", "write", "move", "create", "notebook", "patch", "rename"}
 _OWN_SERVER = "agentroom"
 
 
-def classify_file(tool: str, paths: Sequence[str], workdir: Path, *, confined: bool = True, policy: Policy = _NOTHING) -> Reading:
+def classify_file(
+    tool: str, paths: Sequence[str], workdir: Path, *, confined: bool = True, policy: Policy = _NOTHING
+) -> Reading:
     """A file tool (``read``, ``search``, ``edit``, ``write``, ``move``, ``delete``) by the paths that it names."""
     findings: list[Finding] = []
     kind = tool.casefold()
@@ -59,7 +61,9 @@ def _real(path: str, workdir: Path) -> str:
         return path
 
 
-def classify_mcp(server: str, tool: str, annotations: Mapping[str, object] | None = None, policy: Policy = _NOTHING) -> Reading:
+def classify_mcp(
+    server: str, tool: str, annotations: Mapping[str, object] | None = None, policy: Policy = _NOTHING
+) -> Reading:
     """A tool of an MCP server: its own word that it only reads counts only where the owner trusts the server."""
     said = annotations or {}
     if server == _OWN_SERVER:

@@ -26,7 +26,9 @@ from agentroom_machine.danger.reader import Program
 from agentroom_machine.danger.unknown import plain
 
 _MODULES = (text, files, find, builtins, wrappers, shells, git, github, aws, web, databases, code, runners)
-_VERSIONED = re.compile(r"(python|pypy|pip|node|ruby|perl|php|lua|gcc|g\+\+|clang|clang\+\+|java|vim|emacs|psql|bash|gpg|tsc)-?[\d.]+(-config)?[tm]?")
+_VERSIONED = re.compile(
+    r"(python|pypy|pip|node|ruby|perl|php|lua|gcc|g\+\+|clang|clang\+\+|java|vim|emacs|psql|bash|gpg|tsc)-?[\d.]+(-config)?[tm]?"
+)
 
 
 _OWN = {"manage.py", "gradlew", "mvnw", "artisan", "rails", "console"}

@@ -56,7 +56,7 @@ def _aws(reader: Reader, argv: list[str], stdin: str | None) -> str:
         reader.find("credentials", f"aws {service} {verb} handles credentials")
     elif _DELETES.fullmatch(verb):
         reader.find("delete", f"aws {service} {verb} takes something away")
-    elif "--dry-run" in args or "--no-execute-changeset" in args and verb != "deploy":
+    elif "--dry-run" in args or ("--no-execute-changeset" in args and verb != "deploy"):
         return UNKNOWN
     elif not _READS.fullmatch(verb):
         reader.find("spend", f"aws {service} {verb} may cost money")
@@ -66,7 +66,12 @@ def _aws(reader: Reader, argv: list[str], stdin: str | None) -> str:
 def _configure(reader: Reader, words: list[str]) -> None:
     if words[:1] == ["list"] or words[:1] == ["list-profiles"]:
         return
-    if words[:1] and words[0] in {"get", "set"} and len(words) > 1 and not re.search(r"secret|token|key|credential|password|…", words[1]):
+    if (
+        words[:1]
+        and words[0] in {"get", "set"}
+        and len(words) > 1
+        and not re.search(r"secret|token|key|credential|password|…", words[1])
+    ):
         return
     reader.find("credentials", "it reads or changes the cloud's credentials")
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from agentroom_machine.danger.programs import python_code
 from agentroom_machine.danger.programs.arguments import asks_for_help, split
-from agentroom_machine.danger.programs.shells import opened, script
+from agentroom_machine.danger.programs.shells import opened
 from agentroom_machine.danger.reader import Program, Reader
 from agentroom_machine.danger.scope import secret_name
 from agentroom_machine.danger.unknown import UNKNOWN, open_ended, plain, shown
@@ -49,25 +49,35 @@ _PERL = Language(
     _words(r"\b(unlink|rmdir|rmtree|remove_tree|truncate|File::Path)\b"),
     _words(r"\b(system|exec|qx|fork|IPC::\w+|open3?|popen)\b|`|\|\s*['\"]|['\"]\s*\|"),
     _words(r"%ENV\b|\$ENV\s*\{\s*\$|\bENV\b(?!\s*\{)"),
-    _words(r"\beval\b|\bdo\s*\$|\brequire\s*\$|\bpack\b|\bunpack\b|\\x|&\s*\$|&\{|->\s*\$|\bDynaLoader\b|\bsyscall\b|MIME::Base64|decode_base64|/e\w*\b[;\s]|s(.).*?\1.*?\1\w*e"),
+    _words(
+        r"\beval\b|\bdo\s*\$|\brequire\s*\$|\bpack\b|\bunpack\b|\\x|&\s*\$|&\{|->\s*\$|\bDynaLoader\b|\bsyscall\b|MIME::Base64|decode_base64|/e\w*\b[;\s]|s(.).*?\1.*?\1\w*e"
+    ),
 )
 _RUBY = Language(
     "Ruby",
     ("-e",),
     ("-r", "-I", "-C", "-E", "-F"),
-    _words(r"\b(rm|rm_r|rm_f|rm_rf|rmtree|rmdir|unlink|delete|remove_entry\w*|remove_dir|remove_file|truncate|remove|delete_all|destroy_all|destroy|drop_table|safe_unlink)\b"),
+    _words(
+        r"\b(rm|rm_r|rm_f|rm_rf|rmtree|rmdir|unlink|delete|remove_entry\w*|remove_dir|remove_file|truncate|remove|delete_all|destroy_all|destroy|drop_table|safe_unlink)\b"
+    ),
     _words(r"\b(system|exec|spawn|popen\w*|fork|Open3|PTY|syscall|capture\w*|sh)\b|`|%x"),
     _words(r"\bENV\b(?!\s*(\[|\.fetch))"),
-    _words(r"\beval\b|instance_eval|class_eval|module_eval|\bsend\b|public_send|__send__|\bconst_get\b|\bmethod\s*\(|Base64|unpack|\bpack\b|\\x|Kernel\.|\bFiddle\b|\bload\b"),
+    _words(
+        r"\beval\b|instance_eval|class_eval|module_eval|\bsend\b|public_send|__send__|\bconst_get\b|\bmethod\s*\(|Base64|unpack|\bpack\b|\\x|Kernel\.|\bFiddle\b|\bload\b"
+    ),
 )
 _PHP = Language(
     "PHP",
     ("-r", "-B", "-R", "-E"),
     ("-d", "-c", "-z", "-f", "-S", "-t"),
-    _words(r"\b(unlink|rmdir|ftruncate|deleteDirectory|File::delete\w*|Storage::delete\w*|truncate|dropIfExists|delete)\b"),
+    _words(
+        r"\b(unlink|rmdir|ftruncate|deleteDirectory|File::delete\w*|Storage::delete\w*|truncate|dropIfExists|delete)\b"
+    ),
     _words(r"\b(system|exec|shell_exec|passthru|popen|proc_open|pcntl_exec|mail)\b|`"),
     _words(r"\$_ENV\b(?!\s*\[)|\$_SERVER\b(?!\s*\[)|getenv\s*\(\s*\)|phpinfo"),
-    _words(r"\beval\b|\bassert\b|create_function|call_user_func|base64_decode|\$\w+\s*\(|str_rot13|gzinflate|\\x|preg_replace.*/e|include|require|\bchr\s*\("),
+    _words(
+        r"\beval\b|\bassert\b|create_function|call_user_func|base64_decode|\$\w+\s*\(|str_rot13|gzinflate|\\x|preg_replace.*/e|include|require|\bchr\s*\("
+    ),
 )
 _LUA = Language(
     "Lua", ("-e",), ("-l",), _words(r"os\s*\.\s*remove|\brmdir\b|vim\.fn\.delete|lfs\.rmdir"), _words(r"os\s*\.\s*execute|io\s*\.\s*popen"),
@@ -87,7 +97,9 @@ _OTHER = Language(
     _words(r"\b(env|environ\w*|getenv|Sys\.getenv)\b"),
     _words(r"\b(eval|load|send|apply|base64|decode|pack|parse)\b"),
 )
-_STRING = re.compile(r"'((?:[^'\\\n]|\\.)*)'|\"((?:[^\"\\\n]|\\.)*)\"|`((?:[^`\\]|\\.)*)`|%x[({\[]([^)}\]]*)[)}\]]|\bqx?[qwx]?\s*[({/|]([^)}/|]*)[)}/|]")
+_STRING = re.compile(
+    r"'((?:[^'\\\n]|\\.)*)'|\"((?:[^\"\\\n]|\\.)*)\"|`((?:[^`\\]|\\.)*)`|%x[({\[]([^)}\]]*)[)}\]]|\bqx?[qwx]?\s*[({/|]([^)}/|]*)[)}/|]"
+)
 
 
 def _literals(code: str) -> list[str]:
@@ -117,9 +129,11 @@ def judge(reader: Reader, language: Language, code: str) -> None:
         if any(secret_name(part) for part in name if part):
             reader.find("credentials", f"{language.name} code reads a secret from the environment")
     runs = bool(language.runs.search(text))
-    if language.deletes.search(bare) or (language.hides.search(text) and language.deletes.search(text)):
-        reader.find("delete", f"{language.name} code deletes")
-    elif language.deletes.search(text) and re.search(r"\brequire|import|from|\[['\"`]", text):
+    if (
+        language.deletes.search(bare)
+        or (language.hides.search(text) and language.deletes.search(text))
+        or (language.deletes.search(text) and re.search(r"\brequire|import|from|\[['\"`]", text))
+    ):
         reader.find("delete", f"{language.name} code deletes")
     if runs:
         _commands(reader, language, text, literals)
@@ -140,7 +154,9 @@ def _commands(reader: Reader, language: Language, text: str, literals: list[str]
     for literal in said:
         if re.search(r"[A-Za-z]", literal):
             reader.text(literal)
-    joined = [literal for literal in said if literal not in {"child_process", "node:child_process", "fs", "utf8", "inherit"}]
+    joined = [
+        literal for literal in said if literal not in {"child_process", "node:child_process", "fs", "utf8", "inherit"}
+    ]
     if len(joined) > 1:
         reader.run(joined, UNKNOWN)
     named = [finding for finding in reader.findings[found:] if finding.kind != "unreadable"]
@@ -232,7 +248,17 @@ def _module(reader: Reader, words: list[str], stdin: str | None) -> str:
     elif name in {"zipfile", "tarfile"}:
         for word in rest:
             reader.reads(word)
-    elif name in {"cProfile", "profile", "trace", "pdb", "coverage", "debugpy", "memory_profiler", "kernprof", "viztracer"}:
+    elif name in {
+        "cProfile",
+        "profile",
+        "trace",
+        "pdb",
+        "coverage",
+        "debugpy",
+        "memory_profiler",
+        "kernprof",
+        "viztracer",
+    }:
         found = split(rest, ("-o", "-s", "-c", "-m", "--source", "--omit", "--rcfile", "--listen"))
         module = found.value("-m")
         if module:
@@ -267,7 +293,11 @@ def _interpreter(language: Language) -> Program:
         if argv[0].endswith("deno") and words[:1] and words[0] in {"publish", "deploy"}:
             reader.find("push", f"deno {words[0]} publishes")
             return UNKNOWN
-        if words and words[0] in {"run", "test", "lint", "fmt", "check", "repl", "build", "serve", "compile"} and language is _NODE:
+        if (
+            words
+            and words[0] in {"run", "test", "lint", "fmt", "check", "repl", "build", "serve", "compile"}
+            and language is _NODE
+        ):
             words = words[1:]
         if words and words[0] != "-":
             return _file(reader, language, words)
@@ -290,13 +320,20 @@ def _code(args: list[str], language: Language) -> list[str]:
         word = args[position]
         position += 1
         name, equals, value = word.partition("=")
-        if word in language.code or (not word.startswith("--") and re.fullmatch(r"-[A-Za-z0-9]*", word) and len(word) > 1 and word[-1] in letters):
+        if word in language.code or (
+            not word.startswith("--") and re.fullmatch(r"-[A-Za-z0-9]*", word) and len(word) > 1 and word[-1] in letters
+        ):
             if position < len(args):
                 codes.append(args[position])
                 position += 1
         elif equals and name in language.code and name.startswith("--"):
             codes.append(value)
-        elif not word.startswith("--") and word[:2] in {option for option in language.code if len(option) == 2} and len(word) > 2 and language.name in {"Perl", "Ruby", "PHP"}:
+        elif (
+            not word.startswith("--")
+            and word[:2] in {option for option in language.code if len(option) == 2}
+            and len(word) > 2
+            and language.name in {"Perl", "Ruby", "PHP"}
+        ):
             codes.append(word[2:])
         elif not word.startswith("-") and not codes:
             break
@@ -348,7 +385,9 @@ def _awk(reader: Reader, argv: list[str], stdin: str | None) -> str:
             reader.writes(target[1])
         for source in re.finditer(r"getline[^<;}]*<\s*\"([^\"]+)\"", plain(code)):
             reader.reads(source[1])
-        if re.search(r"ENVIRON\s*\[\s*\"(\w+)\"", code) and any(secret_name(name) for name in re.findall(r"ENVIRON\s*\[\s*\"(\w+)\"", code)):
+        if re.search(r"ENVIRON\s*\[\s*\"(\w+)\"", code) and any(
+            secret_name(name) for name in re.findall(r"ENVIRON\s*\[\s*\"(\w+)\"", code)
+        ):
             reader.find("credentials", "awk code reads a secret from the environment")
     for word in words:
         reader.reads(word.partition("=")[2] if "=" in word else word)
@@ -366,13 +405,20 @@ def _editor(reader: Reader, argv: list[str], stdin: str | None) -> str:
             reader.project(f"{shown(path)} is a script that can't be read from here")
     for command in commands:
         said = plain(command)
-        for call in re.finditer(r"(?:^|[|:\n])\s*(?:silent!?\s*)?(?:%|\d*,?\d*\$?)?(?:w(?:rite)?|r(?:ead)?|te(?:rminal)?)?\s*!\s*(.+)", said):
+        for call in re.finditer(
+            r"(?:^|[|:\n])\s*(?:silent!?\s*)?(?:%|\d*,?\d*\$?)?(?:w(?:rite)?|r(?:ead)?|te(?:rminal)?)?\s*!\s*(.+)", said
+        ):
             reader.text(call[1])
             reader.unreadable("an editor runs a command")
-        for call in re.finditer(r"(?:system|shell-command|call-process|systemlist|jobstart|termopen|os\.execute|io\.popen)\W+['\"](.+?)['\"]", said):
+        for call in re.finditer(
+            r"(?:system|shell-command|call-process|systemlist|jobstart|termopen|os\.execute|io\.popen)\W+['\"](.+?)['\"]",
+            said,
+        ):
             reader.text(call[1])
             reader.unreadable("an editor runs a command")
-        if re.search(r"\bdelete(-file|-directory)?\s*\(?|\bcall\s+delete|os\.remove", said) and not re.search(r"^g/|^%?g!?/|^v/", said):
+        if re.search(r"\bdelete(-file|-directory)?\s*\(?|\bcall\s+delete|os\.remove", said) and not re.search(
+            r"^g/|^%?g!?/|^v/", said
+        ):
             reader.find("delete", "an editor deletes a file")
         if re.search(r"\b(exe(cute)?|eval|py3?(thon)?x?|lua|perl|ruby|source|so|term\w*|call|norm\w*|load)\b", said):
             reader.unreadable("an editor runs code that can't be read")
@@ -408,7 +454,6 @@ def _osascript(reader: Reader, argv: list[str], stdin: str | None) -> str:
             reader.find("credentials", "a script asks for a password")
     reader.unreadable("it steers other programs")
     return UNKNOWN
-
 
 
 PROGRAMS: dict[str, Program] = {

@@ -21,11 +21,23 @@ _SECRET = re.compile(
     r"|set\s+password|identified\s+by|grant\s+|password\s+for|system\.users|current_setting\(|show\s+grants|revoke\s+)",
     re.I,
 )
-_RUNS = re.compile(r"\bprogram\s*$|\b(copy\b.*\bprogram|xp_cmdshell|sys_exec|sys_eval|load_extension|dblink_exec|system\s*\(|do\s+\$|do\s+language|execute\s+(immediate|format|\(|@)|prepare\s+\w+\s+from|sp_executesql|exec\s*\(|pg_execute_server_program|pg_read_file|load_file|lo_import|lo_export|into\s+(outfile|dumpfile)|plpython|plperlu)", re.I | re.S)
+_RUNS = re.compile(
+    r"\bprogram\s*$|\b(copy\b.*\bprogram|xp_cmdshell|sys_exec|sys_eval|load_extension|dblink_exec|system\s*\(|do\s+\$|do\s+language|execute\s+(immediate|format|\(|@)|prepare\s+\w+\s+from|sp_executesql|exec\s*\(|pg_execute_server_program|pg_read_file|load_file|lo_import|lo_export|into\s+(outfile|dumpfile)|plpython|plperlu)",
+    re.I | re.S,
+)
 _ESCAPES = re.compile(r"(?:^|[\n;])\s*(?:\\!|\\\s*!|!!?|system\s|\.shell\s|\.system\s|\\sh\s)\s*([^\n]+)")
-_META = re.compile(r"(?:^|\n)\s*(\\i|\\ir|\\include|\.read|source|\\\.|\\o|\\g\s*\||\\copy|\.output|\.once|\.import|\.load|\.open|\.backup|\.restore|\.save|\.dump|tee|pager)\s+([^\n;]+)", re.I)
-_MONGO = re.compile(r"\.(drop|dropDatabase|dropIndex|dropIndexes|deleteOne|deleteMany|remove|findOneAndDelete|findAndModify|dropUser|dropRole|bulkWrite|renameCollection|dropAllUsersFromDatabase)\s*\(|\[['\"](drop|delete|remove)|runCommand\s*\(\s*\{\s*['\"]?(drop|delete)|\$out|\$merge", re.I)
-_REDIS = re.compile(r"(flushall|flushdb|del|unlink|hdel|lrem|ltrim|lpop|rpop|spop|srem|zrem\w*|zpop\w*|xdel|xtrim|getdel|expire\w*|pexpire\w*|json\.del|ft\.drop\w*|graph\.delete|script|function|swapdb|shutdown|debug|move|migrate|rename|restore|cluster|reset|replicaof|slaveof|failover|module|smove|blpop|brpop|hgetdel)", re.I)
+_META = re.compile(
+    r"(?:^|\n)\s*(\\i|\\ir|\\include|\.read|source|\\\.|\\o|\\g\s*\||\\copy|\.output|\.once|\.import|\.load|\.open|\.backup|\.restore|\.save|\.dump|tee|pager)\s+([^\n;]+)",
+    re.I,
+)
+_MONGO = re.compile(
+    r"\.(drop|dropDatabase|dropIndex|dropIndexes|deleteOne|deleteMany|remove|findOneAndDelete|findAndModify|dropUser|dropRole|bulkWrite|renameCollection|dropAllUsersFromDatabase)\s*\(|\[['\"](drop|delete|remove)|runCommand\s*\(\s*\{\s*['\"]?(drop|delete)|\$out|\$merge",
+    re.I,
+)
+_REDIS = re.compile(
+    r"(flushall|flushdb|del|unlink|hdel|lrem|ltrim|lpop|rpop|spop|srem|zrem\w*|zpop\w*|xdel|xtrim|getdel|expire\w*|pexpire\w*|json\.del|ft\.drop\w*|graph\.delete|script|function|swapdb|shutdown|debug|move|migrate|rename|restore|cluster|reset|replicaof|slaveof|failover|module|smove|blpop|brpop|hgetdel)",
+    re.I,
+)
 
 
 def judge(reader: Reader, text: str, *, what: str = "a statement") -> None:
@@ -67,7 +79,9 @@ def judge_file(reader: Reader, path: str) -> None:
         judge(reader, text, what=f"a statement in {plain(path)}")
 
 
-def _statements(reader: Reader, found: Arguments, stdin: str | None, *names: str, files: tuple[str, ...] = (), shows: bool = False) -> None:
+def _statements(
+    reader: Reader, found: Arguments, stdin: str | None, *names: str, files: tuple[str, ...] = (), shows: bool = False
+) -> None:
     texts = list(found.values(*names))
     for text in texts:
         judge(reader, text)
@@ -117,13 +131,30 @@ def _mysql(reader: Reader, argv: list[str], stdin: str | None) -> str:
         reader.reads(path)
     for program in found.values("--pager"):
         reader.text(program)
-    _statements(reader, found, stdin, "-e", "--execute", "--init-command", shows=found.has("-V", "--version", "--help", "-?"))
+    _statements(
+        reader, found, stdin, "-e", "--execute", "--init-command", shows=found.has("-V", "--version", "--help", "-?")
+    )
     return UNKNOWN
 
 
 def _sqlite(reader: Reader, argv: list[str], stdin: str | None) -> str:
     args = [word if not re.match(r"-\w{2,}$", word) else f"-{word}" for word in argv[1:]]
-    found = split(args, ("--cmd", "--init", "--separator", "--newline", "--nullvalue", "--vfs", "--mmap", "-c", "-s", "-f", "--maxsize"))
+    found = split(
+        args,
+        (
+            "--cmd",
+            "--init",
+            "--separator",
+            "--newline",
+            "--nullvalue",
+            "--vfs",
+            "--mmap",
+            "-c",
+            "-s",
+            "-f",
+            "--maxsize",
+        ),
+    )
     for word in found.words[:1]:
         reader.reads(word)
     texts = [*found.words[1:], *found.values("--cmd", "-c", "-s")]
@@ -137,7 +168,33 @@ def _sqlite(reader: Reader, argv: list[str], stdin: str | None) -> str:
 
 
 def _redis(reader: Reader, argv: list[str], stdin: str | None) -> str:
-    found = split(argv[1:], ("-h", "-p", "-a", "-n", "-u", "-s", "-r", "-i", "-x_", "-d", "-D", "--user", "--pass", "--eval", "--pipe_", "--sni", "--cacert", "--cert", "--key", "--pattern", "--bigkeys_"), posix=True)
+    found = split(
+        argv[1:],
+        (
+            "-h",
+            "-p",
+            "-a",
+            "-n",
+            "-u",
+            "-s",
+            "-r",
+            "-i",
+            "-x_",
+            "-d",
+            "-D",
+            "--user",
+            "--pass",
+            "--eval",
+            "--pipe_",
+            "--sni",
+            "--cacert",
+            "--cert",
+            "--key",
+            "--pattern",
+            "--bigkeys_",
+        ),
+        posix=True,
+    )
     if found.has("--eval", "--pipe", "--cluster", "--rdb", "--functions-rdb"):
         reader.unreadable("it runs a script inside of the database")
     if found.has("-a", "--pass") and found.value("-a", "--pass") not in {"", None}:
@@ -156,13 +213,29 @@ def _redis(reader: Reader, argv: list[str], stdin: str | None) -> str:
             reader.unreadable("it runs a script inside of the database")
         elif _REDIS.fullmatch(first):
             reader.find("delete", f"redis {first} takes something away")
-        elif first.casefold() in {"acl", "auth"} or (first.casefold() == "config" and re.search(r"pass|set", rest, re.I)):
+        elif first.casefold() in {"acl", "auth"} or (
+            first.casefold() == "config" and re.search(r"pass|set", rest, re.I)
+        ):
             reader.find("credentials", "it handles who may sign in")
     return UNKNOWN
 
 
 def _mongo(reader: Reader, argv: list[str], stdin: str | None) -> str:
-    found = split(argv[1:], ("--eval", "--host", "--port", "-u", "-p", "--username", "--password", "--authenticationDatabase", "-f", "--file"))
+    found = split(
+        argv[1:],
+        (
+            "--eval",
+            "--host",
+            "--port",
+            "-u",
+            "-p",
+            "--username",
+            "--password",
+            "--authenticationDatabase",
+            "-f",
+            "--file",
+        ),
+    )
     texts = list(found.values("--eval"))
     scripts = [word for word in found.words if word.endswith((".js", ".mongodb"))] + list(found.values("-f", "--file"))
     for script in scripts:
@@ -182,7 +255,9 @@ def _mongo(reader: Reader, argv: list[str], stdin: str | None) -> str:
             reader.unreadable("what it asks the database is only known when it runs")
         if _MONGO.search(plain(text)):
             reader.find("delete", "it deletes from the database")
-        if re.search(r"\.(createUser|updateUser|changeUserPassword|grantRoles\w+|auth)\s*\(|system\.users", plain(text)):
+        if re.search(
+            r"\.(createUser|updateUser|changeUserPassword|grantRoles\w+|auth)\s*\(|system\.users", plain(text)
+        ):
             reader.find("credentials", "it handles who may sign in")
         if re.search(r"\b(eval|Function|load|require|run|runProgram|process)\b\s*[(.]", plain(text)):
             reader.unreadable("it runs code inside of the database's tool")
@@ -194,7 +269,10 @@ def _query(reader: Reader, argv: list[str], stdin: str | None) -> str:
     takes = ("-q", "-Q", "-e", "-c", "-i", "-f", "-S", "-U", "-P", "-d", "-h", "-u", "-p", "-k", "--query", "--execute", "--file",
              "--command", "--database", "--host", "--user", "--password", "--port", "--queries-file", "-o", "-n", "-t_", "--statement")  # fmt: skip
     found = split(argv[1:], takes)
-    texts = [*found.values("-q", "-Q", "-e", "-c", "--query", "--execute", "--command", "--statement"), *[word for word in found.words if " " in word]]
+    texts = [
+        *found.values("-q", "-Q", "-e", "-c", "--query", "--execute", "--command", "--statement"),
+        *[word for word in found.words if " " in word],
+    ]
     paths = list(found.values("-f", "-i", "--file", "--queries-file"))
     for text in texts:
         judge(reader, text)

@@ -10,7 +10,20 @@ from agentroom_machine.danger.programs.table import touches_secrets
 from agentroom_machine.danger.reader import Program, Reader
 from agentroom_machine.danger.unknown import UNKNOWN, plain, shown
 
-_COPY_TAKES = ("-t", "-S", "--target-directory", "--suffix", "-m", "-o", "-g", "--mode", "--owner", "--group", "-Z", "--backup")
+_COPY_TAKES = (
+    "-t",
+    "-S",
+    "--target-directory",
+    "--suffix",
+    "-m",
+    "-o",
+    "-g",
+    "--mode",
+    "--owner",
+    "--group",
+    "-Z",
+    "--backup",
+)
 
 
 def _remove(reader: Reader, argv: list[str], stdin: str | None) -> str:
@@ -235,7 +248,9 @@ def _sed_script(reader: Reader, script: str) -> None:
         reader.text(found[1])
     if re.search(r"(?:^|[;\n{}])\s*(?:[\d$,~+!]|/(?:\\.|[^/])*/)*e\s*(?:$|[;\n}])", text):
         reader.unreadable("sed runs its input as commands")
-    for found in re.finditer(r"s(?P<d>[^\w\s\\])(?:\\.|(?!(?P=d)).)*(?P=d)(?P<by>(?:\\.|(?!(?P=d)).)*)(?P=d)(?P<flags>[\w]*)", text):
+    for found in re.finditer(
+        r"s(?P<d>[^\w\s\\])(?:\\.|(?!(?P=d)).)*(?P=d)(?P<by>(?:\\.|(?!(?P=d)).)*)(?P=d)(?P<flags>[\w]*)", text
+    ):
         if "e" in found["flags"]:
             reader.text(re.sub(r"\\(.)|&", r"\1", found["by"]))
             reader.unreadable("sed runs its input as commands")
@@ -247,8 +262,6 @@ def _sed_script(reader: Reader, script: str) -> None:
 def _patch(reader: Reader, argv: list[str], stdin: str | None) -> str:
     touches_secrets(reader, argv[1:])
     return UNKNOWN
-
-
 
 
 PROGRAMS: dict[str, Program] = {

@@ -59,11 +59,16 @@ def _fd(reader: Reader, argv: list[str], stdin: str | None) -> str:
                 command = [*command, activate(pattern) or UNKNOWN]
             if command:
                 fill = activate(pattern) or UNKNOWN
-                reader.run([one if "{" not in one else one.replace("{}", fill).replace("{/}", fill) for one in command], "")
+                reader.run(
+                    [one if "{" not in one else one.replace("{}", fill).replace("{/}", fill) for one in command], ""
+                )
             return UNKNOWN
         if word.startswith(("--exec=", "--exec-batch=")):
             reader.text(word.partition("=")[2])
     return " ".join(activate(word) for word in args if not word.startswith("-")) or UNKNOWN
 
 
-PROGRAMS: dict[str, Program] = {**dict.fromkeys(("find", "gfind", "bfs"), _find), **dict.fromkeys(("fd", "fdfind"), _fd)}
+PROGRAMS: dict[str, Program] = {
+    **dict.fromkeys(("find", "gfind", "bfs"), _find),
+    **dict.fromkeys(("fd", "fdfind"), _fd),
+}

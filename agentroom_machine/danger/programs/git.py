@@ -18,14 +18,94 @@ _FILE = re.compile(r"(^|/)[^/]*\.[A-Za-z][A-Za-z0-9]{0,5}$|/$|^\.{1,2}(/|$)")
 type Judge = Callable[[Reader, list[str], str | None], None]
 
 _HARMLESS = frozenset(
-    """add annotate archive blame bugreport bundle cat-file check-attr check-ignore check-mailmap check-ref-format cherry
-    cherry-pick commit commit-graph commit-tree count-objects describe diff diff-files diff-index diff-tree
-    difftool fetch-pack fmt-merge-msg for-each-ref format-patch fsck get-tar-commit-id grep hash-object help index-pack init
-    log ls-files ls-remote ls-tree mailinfo mailsplit maintenance merge merge-base merge-file merge-tree mktag
-    mktree mv name-rev pack-objects pack-refs patch-id range-diff request-pull rev-list rev-parse revert
-    shortlog show show-branch show-index show-ref status stripspace unpack-file unpack-objects var verify-commit verify-pack
-    verify-tag version whatchanged write-tree sparse-checkout apply am fetch pull clone column interpret-trailers
-    update-index update-server-info diagnose backfill last-modified""".split()
+    [
+        "add",
+        "annotate",
+        "archive",
+        "blame",
+        "bugreport",
+        "bundle",
+        "cat-file",
+        "check-attr",
+        "check-ignore",
+        "check-mailmap",
+        "check-ref-format",
+        "cherry",
+        "cherry-pick",
+        "commit",
+        "commit-graph",
+        "commit-tree",
+        "count-objects",
+        "describe",
+        "diff",
+        "diff-files",
+        "diff-index",
+        "diff-tree",
+        "difftool",
+        "fetch-pack",
+        "fmt-merge-msg",
+        "for-each-ref",
+        "format-patch",
+        "fsck",
+        "get-tar-commit-id",
+        "grep",
+        "hash-object",
+        "help",
+        "index-pack",
+        "init",
+        "log",
+        "ls-files",
+        "ls-remote",
+        "ls-tree",
+        "mailinfo",
+        "mailsplit",
+        "maintenance",
+        "merge",
+        "merge-base",
+        "merge-file",
+        "merge-tree",
+        "mktag",
+        "mktree",
+        "mv",
+        "name-rev",
+        "pack-objects",
+        "pack-refs",
+        "patch-id",
+        "range-diff",
+        "request-pull",
+        "rev-list",
+        "rev-parse",
+        "revert",
+        "shortlog",
+        "show",
+        "show-branch",
+        "show-index",
+        "show-ref",
+        "status",
+        "stripspace",
+        "unpack-file",
+        "unpack-objects",
+        "var",
+        "verify-commit",
+        "verify-pack",
+        "verify-tag",
+        "version",
+        "whatchanged",
+        "write-tree",
+        "sparse-checkout",
+        "apply",
+        "am",
+        "fetch",
+        "pull",
+        "clone",
+        "column",
+        "interpret-trailers",
+        "update-index",
+        "update-server-info",
+        "diagnose",
+        "backfill",
+        "last-modified",
+    ]
 )
 
 
@@ -106,15 +186,24 @@ def _runs_programs(reader: Reader, name: str, rest: list[str]) -> None:
             break
         option, equals, value = word.partition("=")
         value = value if equals else rest[position + 1] if position + 1 < len(rest) else ""
-        if name in {"fetch", "clone", "pull", "ls-remote", "fetch-pack", "archive", "push", "send-pack"} and option.startswith(
+        if (name in {"fetch", "clone", "pull", "ls-remote", "fetch-pack", "archive", "push", "send-pack"} and option.startswith(
             ("--upload-p", "--exec", "--receive-p")
-        ) or name == "clone" and option == "-u":  # fmt: skip
+        )) or (name == "clone" and option == "-u") or (option in {"-x", "--extcmd"} and name in {"difftool", "rebase"}):  # fmt: skip
             reader.text(value)
-        elif option in {"-x", "--extcmd"} and name in {"difftool", "rebase"}:
-            reader.text(value)
-        elif name == "grep" and (option.startswith("-O") or option == "--open-files-in-pager") and (word[2:] if word.startswith("-O") else value):
+        elif (
+            name == "grep"
+            and (option.startswith("-O") or option == "--open-files-in-pager")
+            and (word[2:] if word.startswith("-O") else value)
+        ):
             reader.text((word[2:] if word.startswith("-O") else value).lstrip("="))
-        elif option in {"-o", "--output", "--output-directory"} and name in {"diff", "log", "show", "format-patch", "archive", "whatchanged"}:
+        elif option in {"-o", "--output", "--output-directory"} and name in {
+            "diff",
+            "log",
+            "show",
+            "format-patch",
+            "archive",
+            "whatchanged",
+        }:
             reader.writes(value)
         elif name in {"clone", "init"} and option in {"-c", "--config"}:
             git_settings.judge(reader, *_setting(value))
@@ -196,7 +285,9 @@ def _exists(reader: Reader, word: str) -> bool:
 
 
 def _switch(reader: Reader, args: list[str], stdin: str | None) -> None:
-    if split(args, ("-c", "-C", "--create")).has("-f", "--force", "--discard-changes", "-C", "--force-create", "-m", "--merge"):
+    if split(args, ("-c", "-C", "--create")).has(
+        "-f", "--force", "--discard-changes", "-C", "--force-create", "-m", "--merge"
+    ):
         reader.find("delete", "git switch throws changes away")
 
 
@@ -249,8 +340,13 @@ def _config(reader: Reader, args: list[str], stdin: str | None) -> None:
     for path in found.values("-f", "--file"):
         reader.writes(path)
     key = words[0] if words else ""
-    shows = found.has("--get", "--get-all", "--get-regexp", "-l", "--list", "--get-urlmatch") or found.words[:1] in (["get"], ["list"])
-    if key.casefold().startswith(("credential", "http.extraheader")) or re.search(r"extraheader|token|password|secret", key, re.I):
+    shows = found.has("--get", "--get-all", "--get-regexp", "-l", "--list", "--get-urlmatch") or found.words[:1] in (
+        ["get"],
+        ["list"],
+    )
+    if key.casefold().startswith(("credential", "http.extraheader")) or re.search(
+        r"extraheader|token|password|secret", key, re.I
+    ):
         reader.find("credentials", "it reads or changes how git keeps passwords")
     elif found.has("--remove-section") or found.words[:1] == ["remove-section"]:
         reader.find("delete", "it deletes a section of git's settings")
@@ -310,7 +406,7 @@ def _svn(reader: Reader, args: list[str], stdin: str | None) -> None:
 
 
 def _gc(reader: Reader, args: list[str], stdin: str | None) -> None:
-    if any(word.startswith("--prune") or word in {"--aggressive"} for word in args):
+    if any(word.startswith("--prune") or word == "--aggressive" for word in args):
         reader.find("delete", "it deletes objects that nothing names")
 
 
@@ -326,7 +422,7 @@ def _update_ref(reader: Reader, args: list[str], stdin: str | None) -> None:
 def _flow(reader: Reader, args: list[str], stdin: str | None) -> None:
     if len(args) > 1 and args[1] in {"publish", "finish"}:
         reader.find("push", "git flow publishes or merges a branch")
-    elif len(args) > 1 and args[1] in {"delete"}:
+    elif len(args) > 1 and args[1] == "delete":
         reader.find("delete", "git flow deletes a branch")
 
 

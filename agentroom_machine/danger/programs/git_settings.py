@@ -18,10 +18,15 @@ _COMMANDS = re.compile(
     r"|hook\..+\.command|core\.gitproxy|ssh\.variant|receive\..+|gpg\.ssh\.defaultkeycommand|blame\..+\.command",
     re.I,
 )
-_PLANTS = re.compile(r"core\.(hookspath|worktree|attributesfile)|include(if)?\..+|init\.templatedir|protocol\..+|safe\..+", re.I)
-_ELSEWHERE = re.compile(r"url\..+\.(insteadof|pushinsteadof)|remote\..+\.(url|pushurl|push|mirror)|branch\..+\.pushremote|push\..+|remote\.pushdefault", re.I)
+_PLANTS = re.compile(
+    r"core\.(hookspath|worktree|attributesfile)|include(if)?\..+|init\.templatedir|protocol\..+|safe\..+", re.I
+)
+_ELSEWHERE = re.compile(
+    r"url\..+\.(insteadof|pushinsteadof)|remote\..+\.(url|pushurl|push|mirror)|branch\..+\.pushremote|push\..+|remote\.pushdefault",
+    re.I,
+)
 _PLAIN = {"", "true", "false", "1", "0", "yes", "no", "cat", "less", "more", "delta", "diff-so-fancy", "vim", "vi", "nano",
-          "emacs", "code --wait", "less -R", "less -FRX", "less -FX", "less -F", "true", ":", "gpg", "gpg2", "ssh", "rebase",
+          "emacs", "code --wait", "less -R", "less -FRX", "less -FX", "less -F", ":", "gpg", "gpg2", "ssh", "rebase",
           "merge", "checkout", "none"}  # fmt: skip
 
 
@@ -70,7 +75,7 @@ def _aliases(place: Path) -> dict[str, str]:
         parser = configparser.RawConfigParser(strict=False, allow_no_value=True, delimiters=("=",))
         lines = [line.strip() for line in place.read_text().splitlines()]
         parser.read_string("\n".join(lines))
-        found = parser["alias"] if "alias" in parser else {}
+        found = parser.get("alias", {})
         return {key.casefold(): (value or "").strip().strip('"') for key, value in found.items()}
     except (OSError, ValueError, configparser.Error):
         return {}

@@ -113,12 +113,17 @@ def _api(reader: Reader, args: list[str], stdin: str | None) -> None:
         elif re.search(r"\bmutation\b", query):
             reader.find("delete" if re.search(r"\bdelete\w*\s*\(", query) else "push", "it changes something at GitHub")
         return
-    if re.search(r"secrets/|/keys|installations/.+/access_tokens|registration-token|/secrets", path) and method != "GET":
+    if (
+        re.search(r"secrets/|/keys|installations/.+/access_tokens|registration-token|/secrets", path)
+        and method != "GET"
+    ):
         reader.find("credentials", "it handles GitHub's secrets")
         return
     if "codespaces" in path and method != "GET":
         reader.find("spend", "it asks GitHub for something that may cost money")
-    for finding in judge_address(f"https://api.github.com/{path}", method, reader.policy, sends=sends and method != "GET"):
+    for finding in judge_address(
+        f"https://api.github.com/{path}", method, reader.policy, sends=sends and method != "GET"
+    ):
         reader.find(finding.kind, finding.why)
 
 

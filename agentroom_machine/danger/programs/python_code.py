@@ -46,7 +46,18 @@ _PLAIN = {
 _NETWORK = {"requests", "httpx", "aiohttp", "urllib3", "http", "socket", "smtplib", "ftplib", "paramiko", "telnetlib",
             "websocket", "websockets", "xmlrpc", "poplib", "imaplib", "nntplib", "pycurl", "boto3", "botocore", "stripe",
             "twilio", "openai", "anthropic", "google", "azure", "kubernetes", "docker", "github", "gitlab", "slack_sdk"}  # fmt: skip
-_BUYS = {"stripe", "twilio", "boto3", "openai", "anthropic", "azure", "braintree", "paypalrestsdk", "digitalocean", "hcloud"}
+_BUYS = {
+    "stripe",
+    "twilio",
+    "boto3",
+    "openai",
+    "anthropic",
+    "azure",
+    "braintree",
+    "paypalrestsdk",
+    "digitalocean",
+    "hcloud",
+}
 _KEEPS = {"keyring", "secretstorage", "hvac", "keyrings", "browser_cookie3", "netrc", "getpass4", "onepassword"}
 
 
@@ -134,7 +145,11 @@ class _Code:
             between = self._text(node.func.value)
             items = self._list(node.args[0]) if node.args else None
             return None if between is None or items is None else between.join(items)
-        if isinstance(node, ast.Call) and self._dotted(node.func) in {"os.path.expanduser", "pathlib.Path", "Path", "str", "expanduser"} and node.args:
+        if (
+            isinstance(node, ast.Call)
+            and self._dotted(node.func) in {"os.path.expanduser", "pathlib.Path", "Path", "str", "expanduser"}
+            and node.args
+        ):
             return self._text(node.args[0])
         if isinstance(node, ast.Call) and self._dotted(node.func).endswith("path.join"):
             parts = [self._text(arg) for arg in node.args]
@@ -144,7 +159,8 @@ class _Code:
             return f"{left if left is not None else '~'}/{right}" if right is not None else None
         if isinstance(node, ast.JoinedStr):
             return "".join(
-                part.value if isinstance(part, ast.Constant) and isinstance(part.value, str) else UNKNOWN for part in node.values
+                part.value if isinstance(part, ast.Constant) and isinstance(part.value, str) else UNKNOWN
+                for part in node.values
             )
         return None
 
@@ -163,10 +179,13 @@ class _Code:
 
     def _attribute(self, node: ast.Attribute) -> None:
         base = self._dotted(node.value)
-        if node.attr == "remove" and (base in {"os", "posix", "nt"} or not base and "os" in self.modules):
+        if node.attr == "remove" and (base in {"os", "posix", "nt"} or (not base and "os" in self.modules)):
             self.reader.find("delete", "Python code deletes files")
         elif node.attr in {"environ", "environb"} and base in {"os", "posix"}:
-            parent = next((one for one in self.nodes if isinstance(one, (ast.Subscript, ast.Attribute)) and one.value is node), None)
+            parent = next(
+                (one for one in self.nodes if isinstance(one, (ast.Subscript, ast.Attribute)) and one.value is node),
+                None,
+            )
             asked = self._asked(parent)
             if asked is None or secret_name(asked):
                 self.reader.find("credentials", "Python code reads the environment, where secrets are kept")
@@ -187,11 +206,14 @@ class _Code:
             self.reader.find("delete", f"Python code calls {name}")
         elif name in _HIDES and name not in self.modules:
             self.reader.unreadable(f"Python code hides what it does behind {name}")
-        elif bare and name in _COMPUTES and name not in {"getattr", "vars", "compile", "globals", "locals", "setattr"}:
-            self.reader.unreadable(f"Python code calls {name}")
-        elif bare and name in _COMPUTES and name in {"globals", "locals", "vars"}:
-            self.reader.unreadable(f"Python code calls {name}")
-        elif not bare and name in {"import_module", "exec_module", "run_path", "run_module", "attrgetter", "methodcaller"}:
+        elif (
+            (bare and name in _COMPUTES and name not in {"getattr", "vars", "compile", "globals", "locals", "setattr"})
+            or (bare and name in _COMPUTES and name in {"globals", "locals", "vars"})
+            or (
+                not bare
+                and name in {"import_module", "exec_module", "run_path", "run_module", "attrgetter", "methodcaller"}
+            )
+        ):
             self.reader.unreadable(f"Python code calls {name}")
 
     def _call(self, node: ast.Call) -> None:
@@ -204,11 +226,17 @@ class _Code:
             self._computed(node, last)
         if last == "remove" and base == "os":
             return
-        if last in {"getenv", "getenvb"} and (not node.args or (self._text(node.args[0]) is None or secret_name(self._text(node.args[0]) or ""))):
+        if last in {"getenv", "getenvb"} and (
+            not node.args or (self._text(node.args[0]) is None or secret_name(self._text(node.args[0]) or ""))
+        ):
             self.reader.find("credentials", "Python code reads a secret from the environment")
-        if (last in _RUNS and (base in _RUN_MODULES or name in _RUNS)) or (last.startswith(("exec", "spawn")) and base in {"os", "pty"}):
+        if (last in _RUNS and (base in _RUN_MODULES or name in _RUNS)) or (
+            last.startswith(("exec", "spawn")) and base in {"os", "pty"}
+        ):
             self._runs(node, last)
-        if last in {"get", "post", "put", "patch", "delete", "request", "urlopen", "Request", "urlretrieve"} and (self.modules & _NETWORK or "urllib" in self.modules):
+        if last in {"get", "post", "put", "patch", "delete", "request", "urlopen", "Request", "urlretrieve"} and (
+            self.modules & _NETWORK or "urllib" in self.modules
+        ):
             self._request(node, last)
         if last == "open" and len(node.args) > 1 and isinstance(node.func, ast.Name):
             mode = self._text(node.args[1]) or ""
@@ -254,10 +282,16 @@ class _Code:
         for keyword in node.keywords:
             if keyword.arg == "method":
                 method = (self._text(keyword.value) or UNKNOWN).upper()
-        sends = any(keyword.arg in {"data", "json", "files"} for keyword in node.keywords) or (last in {"urlopen", "Request"} and len(node.args) > 1)
+        sends = any(keyword.arg in {"data", "json", "files"} for keyword in node.keywords) or (
+            last in {"urlopen", "Request"} and len(node.args) > 1
+        )
         if sends and method == "GET":
             method = "POST"
-        if address is None and last in {"get", "put", "delete"} and not any(text and text.startswith("http") for text in texts):
+        if (
+            address is None
+            and last in {"get", "put", "delete"}
+            and not any(text and text.startswith("http") for text in texts)
+        ):
             if last == "delete" and self.modules & {"requests", "httpx", "aiohttp"}:
                 self.reader.find("delete", "Python code asks a host to delete")
             return

@@ -190,7 +190,11 @@ def _mounts(reader: Reader, args: list[str]) -> None:
         reader.unreadable("it runs a container that may do anything to this machine")
     found = split(args, _TAKES)
     for value in [*found.values("-v", "--volume"), *found.values("--mount")]:
-        path = value.partition(":")[0] if "=" not in value else (re.search(r"(?:src|source)=([^,]+)", value) or ["", ""])[1]
+        path = (
+            value.partition(":")[0]
+            if "=" not in value
+            else (re.search(r"(?:src|source)=([^,]+)", value) or ["", ""])[1]
+        )
         if plain(path) in {"/var/run/docker.sock", "/run/docker.sock"}:
             reader.unreadable("it gives a container the docker of this machine")
         elif path:
@@ -232,7 +236,9 @@ def _package_script(reader: Reader, name: str, args: list[str]) -> None:
 def _npx(reader: Reader, argv: list[str], stdin: str | None) -> str:
     if asks_for_help(argv[1:]):
         return UNKNOWN
-    found = split(argv[1:], ("-p", "--package", "-c", "--call", "-w", "--workspace", "--from", "--with", "--python"), posix=True)
+    found = split(
+        argv[1:], ("-p", "--package", "-c", "--call", "-w", "--workspace", "--from", "--with", "--python"), posix=True
+    )
     text = found.value("-c", "--call")
     if text is not None and argv[0] != "uvx":
         return reader.text(text, stdin=stdin)
@@ -246,7 +252,10 @@ def _npx(reader: Reader, argv: list[str], stdin: str | None) -> str:
 
 def _make(reader: Reader, argv: list[str], stdin: str | None) -> str:
     args = argv[1:]
-    found = split(args, ("-C", "-f", "-j", "-I", "-o", "-W", "-l", "--directory", "--file", "--makefile", "--jobs", "--eval", "-E"))
+    found = split(
+        args,
+        ("-C", "-f", "-j", "-I", "-o", "-W", "-l", "--directory", "--file", "--makefile", "--jobs", "--eval", "-E"),
+    )
     for text in found.values("--eval", "-E"):
         reader.unreadable("it gives make a rule of its own")
         for call in re.finditer(r"\$\(shell ([^)]*)\)|(?:^|\n)\t([^\n]+)|;\s*([^\n]+)", plain(text)):
@@ -270,7 +279,19 @@ def _go(reader: Reader, argv: list[str], stdin: str | None) -> str:
     words = [word for word in argv[1:] if not word.startswith("-")]
     if words[:1] == ["clean"]:
         reader.find("delete", "go clean deletes what was built")
-    elif words[:1] and words[0] in {"run", "test", "build", "install", "generate", "tool", "get", "vet", "work", "mod", "bug"}:
+    elif words[:1] and words[0] in {
+        "run",
+        "test",
+        "build",
+        "install",
+        "generate",
+        "tool",
+        "get",
+        "vet",
+        "work",
+        "mod",
+        "bug",
+    }:
         for position, word in enumerate(argv):
             if word in {"-exec", "-toolexec"} and position + 1 < len(argv):
                 reader.text(argv[position + 1])
@@ -306,6 +327,8 @@ PROGRAMS: dict[str, Program] = {
     **dict.fromkeys(("npx", "bunx", "pnpx", "uvx", "dlx", "nlx"), _npx),
     **dict.fromkeys(("make", "gmake", "bmake", "nmake", "mingw32-make"), _make),
     "go": _go,
-    **dict.fromkeys(("concurrently", "nodemon", "hyperfine", "npm-run-all", "run-p", "run-s", "wireit", "turbowatch"), _several),
+    **dict.fromkeys(
+        ("concurrently", "nodemon", "hyperfine", "npm-run-all", "run-p", "run-s", "wireit", "turbowatch"), _several
+    ),
     "nix-shell": _nix_shell,
 }

@@ -98,6 +98,8 @@ def judge(reader: Reader, name: str, entry: Entry, args: list[str]) -> str:
             found = True
             reader.find(kind, _why(name, kind, args))
     touches_secrets(reader, args, text_after=entry.text_after)
+    if not found and any(UNKNOWN in word for words, _ in sights for word in words[:1]):
+        reader.unreadable(f"what {name} does is only known when it runs")
     if found or _is_harmless(entry, args, sights):
         return UNKNOWN
     rest: Rest = "project" if _any(entry.project, sights) else entry.otherwise

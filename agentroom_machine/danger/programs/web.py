@@ -13,18 +13,124 @@ from agentroom_machine.danger.unknown import UNKNOWN, globbed, plain
 
 _CURL_TAKES = tuple("-" + letter for letter in "AbcCdDeEFhHKmoPQrTtuUwxXyYz") + tuple(
     "--" + name
-    for name in """request data data-raw data-binary data-ascii data-urlencode json form form-string header user user-agent
-    output output-dir cookie cookie-jar dump-header referer cert cert-type key key-type cacert capath config max-time
-    connect-timeout retry retry-delay retry-max-time upload-file proxy proxy-user proxy-header resolve connect-to interface
-    limit-rate range write-out url url-query oauth2-bearer aws-sigv4 netrc-file unix-socket abstract-unix-socket quote
-    ciphers tls-max pass proto proto-default proto-redir dns-servers doh-url engine max-filesize max-redirs noproxy
-    stderr trace trace-ascii time-cond socks5 socks5-hostname socks4 socks4a preproxy hostpubmd5 pubkey local-port
-    speed-limit speed-time keepalive-time create-file-mode rate parallel-max variable expand-url expand-data etag-save
-    etag-compare hsts alt-svc libcurl mail-from mail-rcpt mail-auth telnet-option krb service-name login-options
-    curves pinnedpubkey crlfile random-file egd-file request-target""".split()
+    for name in [
+        "request",
+        "data",
+        "data-raw",
+        "data-binary",
+        "data-ascii",
+        "data-urlencode",
+        "json",
+        "form",
+        "form-string",
+        "header",
+        "user",
+        "user-agent",
+        "output",
+        "output-dir",
+        "cookie",
+        "cookie-jar",
+        "dump-header",
+        "referer",
+        "cert",
+        "cert-type",
+        "key",
+        "key-type",
+        "cacert",
+        "capath",
+        "config",
+        "max-time",
+        "connect-timeout",
+        "retry",
+        "retry-delay",
+        "retry-max-time",
+        "upload-file",
+        "proxy",
+        "proxy-user",
+        "proxy-header",
+        "resolve",
+        "connect-to",
+        "interface",
+        "limit-rate",
+        "range",
+        "write-out",
+        "url",
+        "url-query",
+        "oauth2-bearer",
+        "aws-sigv4",
+        "netrc-file",
+        "unix-socket",
+        "abstract-unix-socket",
+        "quote",
+        "ciphers",
+        "tls-max",
+        "pass",
+        "proto",
+        "proto-default",
+        "proto-redir",
+        "dns-servers",
+        "doh-url",
+        "engine",
+        "max-filesize",
+        "max-redirs",
+        "noproxy",
+        "stderr",
+        "trace",
+        "trace-ascii",
+        "time-cond",
+        "socks5",
+        "socks5-hostname",
+        "socks4",
+        "socks4a",
+        "preproxy",
+        "hostpubmd5",
+        "pubkey",
+        "local-port",
+        "speed-limit",
+        "speed-time",
+        "keepalive-time",
+        "create-file-mode",
+        "rate",
+        "parallel-max",
+        "variable",
+        "expand-url",
+        "expand-data",
+        "etag-save",
+        "etag-compare",
+        "hsts",
+        "alt-svc",
+        "libcurl",
+        "mail-from",
+        "mail-rcpt",
+        "mail-auth",
+        "telnet-option",
+        "krb",
+        "service-name",
+        "login-options",
+        "curves",
+        "pinnedpubkey",
+        "crlfile",
+        "random-file",
+        "egd-file",
+        "request-target",
+    ]
 )
-_DATA = ("-d", "--data", "--data-raw", "--data-binary", "--data-ascii", "--data-urlencode", "--json", "-F", "--form", "--form-string")
-_AUTH = re.compile(r"^\s*(proxy-)?authorization\s*:|^\s*(x-)?(api-?key|auth-token|access-token|token)\s*:|^\s*private-token\s*:|^\s*cookie\s*:", re.I)
+_DATA = (
+    "-d",
+    "--data",
+    "--data-raw",
+    "--data-binary",
+    "--data-ascii",
+    "--data-urlencode",
+    "--json",
+    "-F",
+    "--form",
+    "--form-string",
+)
+_AUTH = re.compile(
+    r"^\s*(proxy-)?authorization\s*:|^\s*(x-)?(api-?key|auth-token|access-token|token)\s*:|^\s*private-token\s*:|^\s*cookie\s*:",
+    re.I,
+)
 
 
 def _add(reader: Reader, findings: list[Finding]) -> None:
@@ -56,7 +162,11 @@ def _curl(reader: Reader, argv: list[str], stdin: str | None) -> str:
     addresses = [*found.words, *found.values("--url")]
     local = bool(addresses) and all(loopback(host_of(address)) for address in addresses)
     if found.has("-n", "--netrc", "--netrc-optional") or (
-        not local and (any(True for _ in found.values("-u", "--user", "--oauth2-bearer", "--aws-sigv4", "-U", "--proxy-user")) or any(_AUTH.match(value) for value in found.values("-H", "--header")))
+        not local
+        and (
+            any(True for _ in found.values("-u", "--user", "--oauth2-bearer", "--aws-sigv4", "-U", "--proxy-user"))
+            or any(_AUTH.match(value) for value in found.values("-H", "--header"))
+        )
     ):
         _signs_in(reader, found, addresses, method, sends=sends)
     for text in found.values("-Q", "--quote"):
@@ -102,9 +212,20 @@ def _wget(reader: Reader, argv: list[str], stdin: str | None) -> str:
     found = split(argv[1:], takes)
     sends = found.has("--post-data", "--post-file", "--body-data", "--body-file")
     method = found.value("--method") or ("POST" if sends else "GET")
-    for path in found.values("--post-file", "--body-file", "--load-cookies", "--certificate", "--private-key", "-i", "--input-file", "--config"):
+    for path in found.values(
+        "--post-file",
+        "--body-file",
+        "--load-cookies",
+        "--certificate",
+        "--private-key",
+        "-i",
+        "--input-file",
+        "--config",
+    ):
         reader.reads(path)
-    for path in found.values("-O", "--output-document", "-o", "--output-file", "-a", "-P", "--directory-prefix", "--save-cookies"):
+    for path in found.values(
+        "-O", "--output-document", "-o", "--output-file", "-a", "-P", "--directory-prefix", "--save-cookies"
+    ):
         if path != "-":
             reader.writes(path)
     for program in found.values("--use-askpass"):
@@ -114,7 +235,9 @@ def _wget(reader: Reader, argv: list[str], stdin: str | None) -> str:
             reader.project("a part of the request is in a setting")
     for address in found.words:
         _add(reader, judge(address, method, reader.policy, sends=sends))
-    if found.has("--password", "--http-password", "--ftp-password") or any(_AUTH.match(v) for v in found.values("--header")):
+    if found.has("--password", "--http-password", "--ftp-password") or any(
+        _AUTH.match(v) for v in found.values("--header")
+    ):
         if not all(loopback(host_of(address)) for address in found.words):
             reader.find("credentials", "it signs in with a secret")
     return UNKNOWN
@@ -128,12 +251,15 @@ def _httpie(reader: Reader, argv: list[str], stdin: str | None) -> str:
     found = split(argv[1:], takes)
     words = list(found.words)
     method = ""
-    if words and (re.fullmatch(r"[A-Za-z]+", words[0]) and words[0].upper() == words[0] or words[0] == UNKNOWN):
-        method = words.pop(0)
-    elif words and words[0].upper() in {"GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"}:
+    if (words and ((re.fullmatch(r"[A-Za-z]+", words[0]) and words[0].upper() == words[0]) or words[0] == UNKNOWN)) or (
+        words and words[0].upper() in {"GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"}
+    ):
         method = words.pop(0)
     address, items = (words[0], words[1:]) if words else (UNKNOWN, [])
-    sends = any(re.search(r"(?<![=:])(=|:=|@|=@|:=@)", item) and "==" not in item for item in items) or found.value("--raw") is not None
+    sends = (
+        any(re.search(r"(?<![=:])(=|:=|@|=@|:=@)", item) and "==" not in item for item in items)
+        or found.value("--raw") is not None
+    )
     if address.startswith(":"):
         address = f"localhost{address}"
     for item in items:
@@ -143,7 +269,10 @@ def _httpie(reader: Reader, argv: list[str], stdin: str | None) -> str:
             reader.find("credentials", "it signs in with a secret")
     for path in found.values("-o", "--output"):
         reader.writes(path)
-    _add(reader, judge(address, method or ("POST" if sends or stdin not in (None, "") else "GET"), reader.policy, sends=sends))
+    _add(
+        reader,
+        judge(address, method or ("POST" if sends or stdin not in (None, "") else "GET"), reader.policy, sends=sends),
+    )
     if found.value("-a", "--auth") is not None and not loopback(host_of(address)):
         reader.find("credentials", "it signs in with a secret")
     return UNKNOWN

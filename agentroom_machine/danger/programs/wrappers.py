@@ -139,7 +139,23 @@ def _env(reader: Reader, argv: list[str], stdin: str | None) -> str:
 
 
 def _sudo(reader: Reader, argv: list[str], stdin: str | None) -> str:
-    takes = ("-u", "-g", "-h", "-p", "-C", "-D", "-R", "-T", "-U", "-r", "-t", "--user", "--group", "--chdir", "--prompt")
+    takes = (
+        "-u",
+        "-g",
+        "-h",
+        "-p",
+        "-C",
+        "-D",
+        "-R",
+        "-T",
+        "-U",
+        "-r",
+        "-t",
+        "--user",
+        "--group",
+        "--chdir",
+        "--prompt",
+    )
     found = split(argv[1:], takes, posix=True)
     if found.has("-e", "--edit"):
         for path in found.words:
@@ -244,7 +260,7 @@ def _ssh(reader: Reader, argv: list[str], stdin: str | None) -> str:
             reader.reads(value)
         if value and option == "-o" and re.match(r"(proxycommand|localcommand|knownhostscommand)\s*[= ]", value, re.I):
             reader.text(re.split(r"[= ]", value, maxsplit=1)[1])
-    if found.has("-V", "-G") or not found.words and not found.options:
+    if found.has("-V", "-G") or (not found.words and not found.options):
         return UNKNOWN
     words = found.words[1:]
     if words:
