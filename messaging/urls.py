@@ -14,6 +14,7 @@ urlpatterns = [
     path("rooms/<int:room_id>/files/<int:attachment_id>/<path:name>", files.file, name="file"),
     path("rooms/<int:room_id>/produced/<int:seq>/<path:name>", files.produced, name="produced"),
     path("rooms/<int:room_id>/turns/<int:turn_id>/steps/", steps.steps, name="turn_steps"),
+    path("rooms/<int:room_id>/turns/<int:turn_id>/decisions/", steps.decisions, name="turn_decisions"),
     path("rooms/<int:room_id>/turns/<int:turn_id>/steps/<int:seq>/", steps.step, name="turn_step"),
     path("rooms/<int:room_id>/turns/<int:turn_id>/text/<int:seq>/", steps.text, name="turn_text"),
 ]

@@ -13,6 +13,7 @@ from django.views.decorators.http import require_GET, require_POST
 from approvals import control, turns
 from approvals.models import Turn
 from messaging.models import Entry
+from messaging.render import away, reading, sections
 from messaging.render import controls as forms
 from messaging.viewer import person
 from rooms.access import ABSENT, member_for, seated
@@ -46,12 +47,20 @@ def client_id(request: HttpRequest) -> str:
 @require_GET
 def controls(request: HttpRequest, turn_id: int) -> HttpResponse:
     """This reader's forms of a turn and its questions, each with the id of what it replaces."""
-    turn = Turn.objects.filter(pk=turn_id).first()
+    turn = (
+        Turn.objects.select_related("agent__owner__deputy", "machine", "principal", "entry__author")
+        .filter(pk=turn_id)
+        .first()
+    )
     if turn is None:
         raise NotFound(ABSENT)
     member_for(person(request), turn.room_id)
     own = forms.for_turns(request, [turn.pk])
     context = {"turn": turn, "form": own.forms.get(turn.pk, ""), "questions": own.questions.values()}
+    if turn.status == Turn.Status.RUNNING:
+        # Whether its machine answers is no entry: an open page hears of it here.
+        card = away.glance(turn, reading.facts_of(turn, reading.handles_in(turn.room_id, [turn])))
+        context |= {"state": sections.state(card), "away": sections.away(card)}
     return render(request, "approvals/own.html", context)
 
 

@@ -16,6 +16,8 @@ PASSAGES = 3
 FILES = 100
 PICTURES = 24
 NOTICES = 10
+DECISIONS = 50
+"""Decisions that a card holds; earlier ones are fetched when somebody asks for them."""
 
 
 class Happened(Protocol):
@@ -34,6 +36,18 @@ class Happened(Protocol):
 
 
 @dataclass(frozen=True)
+class Away:
+    """A machine that does not answer, though one of its turns runs."""
+
+    machine: str
+    since: datetime | None
+    stop_waits: bool
+    """Somebody pressed Stop, and the machine has not heard it."""
+    answer_waits: bool
+    """A question was answered since the machine was last heard."""
+
+
+@dataclass(frozen=True)
 class Facts:
     """What the turn's entries don't say: who it is about."""
 
@@ -44,6 +58,8 @@ class Facts:
     asker: str
     """Who wrote the message; another than ``principal`` when an agent passed it on."""
     deputy: str = ""
+    away: Away | None = None
+    """Set while the turn runs on a machine that does not answer."""
 
     @property
     def may_act(self) -> str:
@@ -117,6 +133,8 @@ class Question:
     note: str
     seq: int
     at: datetime
+    last_seq: int
+    """Of its newest entry: once decided, of the decision."""
 
     @property
     def open(self) -> bool:
@@ -231,7 +249,7 @@ class Card:
         known = self.questions.get(number)
         self.questions[number] = Question(
             number, str(data["subject"]), str(data.get("short") or ""), str(data["state"]), str(data.get("by") or ""),
-            entry.body, known.seq if known else entry.seq, entry.created_at,
+            entry.body, known.seq if known else entry.seq, entry.created_at, entry.seq,
         )  # fmt: skip
         return {"state", f"question:{number}"}
 
@@ -244,8 +262,17 @@ class Card:
         return next((question for question in self.questions.values() if question.subject == "start"), None)
 
     @property
-    def shown_questions(self) -> list[Question]:
-        return [question for question in self.questions.values() if question.subject != "start"]
+    def open_questions(self) -> list[Question]:
+        """What stands below the card; a request to start is part of the card itself."""
+        return [question for question in self.questions.values() if question.open and question.subject != "start"]
+
+    @property
+    def decided(self) -> list[Question]:
+        """In the order of the decisions. A start that was not allowed is how the turn ended, and stands there."""
+        decided = [q for q in self.questions.values() if not q.open]
+        return sorted(
+            (q for q in decided if q.subject != "start" or q.state in {"once", "always"}), key=lambda q: q.last_seq
+        )
 
     @property
     def waits_for_a_person(self) -> bool:

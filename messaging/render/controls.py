@@ -13,9 +13,9 @@ from django.utils.safestring import SafeString
 
 from approvals import consent, turns
 from approvals.models import Approval, Turn
+from messaging.render.drawing import draw, title
 from messaging.render.hidden import oddities, reveal
 from messaging.render.markdown import markdown, mentions
-from messaging.render.sections import draw, title
 from messaging.viewer import person
 
 ACTS = {
@@ -61,7 +61,7 @@ def for_turns(request: HttpRequest, turn_ids: Iterable[int]) -> Own:
     return own
 
 
-def forms(request: HttpRequest, turn: Turn, start: Approval | None) -> SafeString:
+def forms(request: HttpRequest, turn: Turn, start: Approval | None, *, alone: bool = False) -> SafeString:
     user = person(request)
     owns, asked = turn.agent.owner_id == user.pk, turn.principal_id == user.pk
     if not (owns or asked or start):
@@ -75,6 +75,7 @@ def forms(request: HttpRequest, turn: Turn, start: Approval | None) -> SafeStrin
         owns=owns,
         asked=asked,
         start=start,
+        alone=alone,
         may_always=owns and turn.principal_id is not None,
         waits=waits,
         wrote=asked and turn.entry.author is not None and turn.entry.author.user_id == user.pk,
@@ -91,8 +92,10 @@ def place(turn: Turn) -> str:
     return ORDINALS[number] if number < len(ORDINALS) else f"number {number}"
 
 
-def question(request: HttpRequest, approval: Approval, turn: Turn, *, level: int = 3) -> SafeString:
-    """A question with the whole action and its form, for who may answer it."""
+def question(
+    request: HttpRequest, approval: Approval, turn: Turn, *, level: int = 3, alone: bool = False
+) -> SafeString:
+    """A question with the whole action and its form, for who may answer it; ``alone`` on a page of its own."""
     plain = approval.subject == Approval.Subject.QUESTION
     return draw(
         "approvals/decision.html",
@@ -100,6 +103,7 @@ def question(request: HttpRequest, approval: Approval, turn: Turn, *, level: int
         approval=approval,
         turn=turn,
         level=level,
+        alone=alone,
         plain=plain,
         tone="danger" if approval.subject in FOUR else "waiting",
         title=reveal(approval.title or f"{turn.agent.handle} asks"),
@@ -124,5 +128,5 @@ def start_alone(request: HttpRequest, approval: Approval) -> SafeString:
         request,
         turn=turn,
         html=markdown(turn.entry.body, mentions=mentions(turn.entry.data), breaks=True),
-        form=forms(request, turn, approval),
+        form=forms(request, turn, approval, alone=True),
     )

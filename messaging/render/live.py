@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections import OrderedDict, defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import orjson
 
 from messaging.models import Entry
 from messaging.render import reading, sections, timeline
 from messaging.render.card import Card
-from messaging.render.sections import Part
+from messaging.render.drawing import Part
 
 MOST_CARDS = 50
 """Running turns of a room that are kept folded between frames."""
@@ -26,6 +26,8 @@ class Cards:
 
     def keep(self, card: Card) -> None:
         self.known.pop(card.turn, None)
+        # Whether its machine answers is true for a moment only; each page asks again.
+        card.facts = replace(card.facts, away=None)
         if not card.ended:
             self.known[card.turn] = card
             while len(self.known) > MOST_CARDS:

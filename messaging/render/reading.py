@@ -13,6 +13,7 @@ from django.utils import timezone
 from approvals.models import Turn
 from messaging import log
 from messaging.models import Attachment, Entry
+from messaging.render import away
 from messaging.render.card import ENDED, Card, Facts
 from rooms.models import Member, Room
 
@@ -56,6 +57,8 @@ def newest(room_id: int, *, before: int | None = None, limit: int = 50) -> Timel
 def around(room_id: int, seq: int, *, limit: int = 50) -> Timeline:
     """Everything since shortly before an entry, for a link to it; only its neighbours when that is too much."""
     cursor = Room.objects.values_list("last_seq", flat=True).get(pk=room_id)
+    parent = Entry.objects.filter(room_id=room_id, seq=seq).values_list("parent_seq", flat=True).first()
+    seq = parent or seq
     roots = Entry.objects.filter(room_id=room_id, parent_seq=None)
     start = roots.filter(seq__lte=seq).order_by("-seq").values_list("seq", flat=True)[:10]
     first = min(start, default=0)
@@ -84,7 +87,7 @@ def cards_of(room_id: int, turns: QuerySet[Turn], *, whole: bool = False) -> dic
     """The room's turns among ``turns`` as cards, by the number of the message that asked."""
     rows = list(
         turns.filter(room_id=room_id)
-        .select_related("agent__owner__deputy", "principal", "entry__author")
+        .select_related("agent__owner__deputy", "machine", "principal", "entry__author")
         .order_by("pk")
     )
     if not rows:
@@ -122,6 +125,7 @@ def facts_of(turn: Turn, handles: dict[tuple[str, int | None], str]) -> Facts:
         principal=handles.get(("person", principal.pk), principal.username) if principal else "",
         asker=turn.entry.author.handle if turn.entry.author else "",
         deputy=owner.deputy.username if owner.deputy and has_deputy else "",
+        away=away.of(turn),
     )
 
 

@@ -3,48 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
-from typing import Any, Literal
 
-from django.http import HttpRequest
-from django.template.loader import get_template
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from messaging.render import words
-from messaging.render.card import FILES, NEWEST_STEPS, NOTICES, PICTURES, Card, Passage, Produced, Question, Step
+from messaging.render.card import FILES, NEWEST_STEPS, NOTICES, PICTURES, Card, Passage, Produced, Step
+from messaging.render.drawing import Part, draw, replaced, title
 from messaging.render.hidden import reveal
 from messaging.render.markdown import MOST, markdown
+from messaging.render.questions import asked_or_decided, decided, question
 from messaging.render.terminal import tail, terminal
 
 RASTER = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 INLINE = RASTER | {"image/svg+xml"}
-
-
-@dataclass(frozen=True)
-class Part:
-    """A change of the page: ``html`` takes the place of the element with its id, or comes last in ``target``."""
-
-    target: str
-    id: str
-    mode: Literal["append", "replace"]
-    html: str
-    seq: int = 0
-
-
-def draw(template: str, request: HttpRequest | None = None, /, **context: Any) -> SafeString:
-    """Without a request it is the same for everybody; a form needs one."""
-    return SafeString(get_template(template).render(context, request).strip())
-
-
-def title(text: str) -> SafeString:
-    """A step's title: what stands in backquotes is code, and every character can be seen."""
-    pieces = text.split("`")
-    if len(pieces) % 2 == 0:
-        return reveal(text)
-    return SafeString(
-        "".join(f"<code>{reveal(piece)}</code>" if at % 2 else reveal(piece) for at, piece in enumerate(pieces))
-    )
 
 
 def state(card: Card) -> SafeString:
@@ -132,11 +104,9 @@ def notices(card: Card) -> SafeString:
     return draw("approvals/_notices.html", card=card, notices=card.notices[-NOTICES:])
 
 
-def question(card: Card, asked: Question) -> SafeString:
-    return draw(
-        "approvals/question.html", card=card, question=asked, standing=words.question(asked, card),
-        title=words.question_title(asked, card), short=title(asked.short),
-    )  # fmt: skip
+def away(card: Card) -> SafeString:
+    """What is not known while the machine does not answer; empty while it does."""
+    return draw("approvals/_away.html", card=card, away=card.facts.away)
 
 
 SECTIONS: dict[str, Callable[[Card], SafeString]] = {
@@ -151,7 +121,8 @@ def group(card: Card, *, controls: str = "", questions: Mapping[int, str] | None
     return draw(
         "approvals/turn.html", card=card, controls=controls,
         sections={name: section(card) for name, section in SECTIONS.items()},
-        questions=[own.get(asked.id) or question(card, asked) for asked in card.shown_questions],
+        away=away(card), decided=decided(card),
+        questions=[own.get(asked.id) or question(card, asked) for asked in card.open_questions],
     )  # fmt: skip
 
 
@@ -167,13 +138,9 @@ def changes(card: Card, changed: Iterable[str]) -> list[Part]:
         shown = card.passages.get(key) if kind == "text" else None
         if shown is not None and "texts" not in names and shown in card.open_passages:
             parts.append(replaced(card, shown.key, passage(card, shown)))
-        if kind == "question" and (asked := card.questions[int(key)]).subject != "start":
-            parts.append(Part(f"t{card.turn}-group", f"q{asked.id}", "append", question(card, asked), card.seq))
+        if kind == "question":
+            parts += asked_or_decided(card, card.questions[int(key)])
     return parts + folded(card, names) if "history" in names else parts
-
-
-def replaced(card: Card, name: str, html: str) -> Part:
-    return Part(f"t{card.turn}", f"t{card.turn}-{name}", "replace", html, card.seq)
 
 
 def folded(card: Card, names: set[str]) -> list[Part]:

@@ -12,9 +12,10 @@ from django.utils.safestring import SafeString
 
 from messaging.models import Attachment, Entry
 from messaging.render.controls import Own
+from messaging.render.drawing import draw
 from messaging.render.markdown import markdown, mentions
 from messaging.render.reading import Item
-from messaging.render.sections import INLINE, draw, group
+from messaging.render.sections import INLINE, group
 from messaging.templatetags.look import when
 
 

@@ -8,7 +8,7 @@ from datetime import datetime
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from messaging.render.card import Card, Question, Step
+from messaging.render.card import Away, Card, Question, Step
 from messaging.templatetags.look import duration, person, when
 
 ICONS = {
@@ -43,6 +43,8 @@ def turn(card: Card) -> Standing:
             return Standing("waiting", format_html("waiting for {}", person(card.facts.owner)))
         case "queued" | "offered":
             return Standing("queued", SafeString("queued"))
+        case "running" | "stopping" if card.facts.away:
+            return away(card.facts.away)
         case "running" if card.waits_for_a_person:
             return Standing("waiting", waits_for(card))
         case "running":
@@ -64,8 +66,16 @@ def turn(card: Card) -> Standing:
     return Standing(card.state, SafeString(card.state))
 
 
+def away(machine: Away) -> Standing:
+    if machine.stop_waits:
+        return Standing("offline", SafeString("stop recorded, waiting for the machine"))
+    if machine.since is None:
+        return Standing("offline", SafeString("offline"))
+    return Standing("offline", format_html("offline since {}", when(machine.since, "both")))
+
+
 def waits_for(card: Card) -> SafeString:
-    asks_asker = any(question.open and question.subject == "question" for question in card.shown_questions)
+    asks_asker = any(question.open and question.subject == "question" for question in card.open_questions)
     if asks_asker and card.facts.principal and card.facts.principal != card.facts.owner:
         return format_html("waiting for {} or {}", person(card.facts.principal), person(card.facts.owner))
     return format_html("waiting for {}", person(card.facts.owner))
@@ -81,11 +91,23 @@ def question(asked: Question, card: Card) -> Standing:
     return Standing(state, format_html("{}{}, {}", word, by, when(asked.at)))
 
 
-def question_title(asked: Question, card: Card) -> str:
-    """What the room reads above a question."""
-    if asked.open:
-        return f"{card.facts.agent} asks {card.facts.owner}"
-    return asked.short or {"question": "A question"}.get(asked.subject, "A request")
+def decided(card: Card) -> SafeString:
+    """The line under which decisions are folded."""
+    all_of_them = card.decided
+    if not all_of_them:
+        return SafeString("")
+    last = all_of_them[-1]
+    if len(all_of_them) == 1:
+        return format_html("1 decision: {}", question(last, card).words)
+    declined = sum(1 for asked in all_of_them if asked.state == "no")
+    counted = f"{len(all_of_them):,} decisions" + (f", {declined:,} declined" if declined else "")
+    by = format_html("by {}", person(last.by)) if last.by else DECIDED.get(last.state, last.state)
+    return format_html("{}, the last {} at {}", counted, by, when(last.at))
+
+
+def about(asked: Question) -> str:
+    """What a question was about, as the room may read it."""
+    return asked.short or {"question": "A question", "start": "Start"}.get(asked.subject, "A request")
 
 
 def step_icon(step: Step) -> str:

@@ -8,6 +8,8 @@ from django.views.decorators.http import require_GET
 
 from messaging.models import Entry
 from messaging.render import reading, sections
+from messaging.render.drawing import title
+from messaging.render.questions import decision
 from messaging.render.terminal import terminal
 from messaging.viewer import person
 from rooms.access import ABSENT, member_for
@@ -20,11 +22,10 @@ STEPS = 200
 def steps(request: HttpRequest, room_id: int, turn_id: int) -> HttpResponse:
     """Up to 200 finished steps before a number, oldest first."""
     member = member_for(person(request), room_id)
-    before = request.GET.get("before", "")
     card = reading.card(room_id, turn_id, whole=True)
     if card is None:
         raise NotFound(ABSENT)
-    limit = int(before) if before.isascii() and before.isdigit() and len(before) < 19 else None
+    limit = number(request)
     finished = [step for step in card.finished if limit is None or step.seq < limit]
     shown = finished[-STEPS:]
     context = {
@@ -32,6 +33,27 @@ def steps(request: HttpRequest, room_id: int, turn_id: int) -> HttpResponse:
         "card": card,
         "steps": [sections.step(card, step) for step in shown],
         "before": shown[0].seq if len(finished) > len(shown) else None,
+        "what": "steps",
+    }
+    return render(request, template(request, "messaging/steps.html", "messaging/_steps.html"), context)
+
+
+@require_GET
+def decisions(request: HttpRequest, room_id: int, turn_id: int) -> HttpResponse:
+    """Up to 200 decided questions before a number, oldest first."""
+    member = member_for(person(request), room_id)
+    card = reading.card(room_id, turn_id)
+    if card is None:
+        raise NotFound(ABSENT)
+    limit = number(request)
+    decided = [asked for asked in card.decided if limit is None or asked.last_seq < limit]
+    shown = decided[-STEPS:]
+    context = {
+        "room": member.room,
+        "card": card,
+        "steps": [decision(card, asked) for asked in shown],
+        "before": shown[0].last_seq if len(decided) > len(shown) else None,
+        "what": "decisions",
     }
     return render(request, template(request, "messaging/steps.html", "messaging/_steps.html"), context)
 
@@ -55,7 +77,7 @@ def step(request: HttpRequest, room_id: int, turn_id: int, seq: int) -> HttpResp
         "room": member.room,
         "turn": turn_id,
         "entry": row,
-        "title": sections.title(str(row.data.get("title") or row.data.get("path") or "")),
+        "title": title(str(row.data.get("title") or row.data.get("path") or "")),
         "output": terminal(row.body),
         "cut": int(row.data.get("output_cut") or 0),
     }
@@ -74,6 +96,11 @@ def text(request: HttpRequest, room_id: int, turn_id: int, seq: int) -> HttpResp
         data__part=first.data.get("part", ""),
     ).order_by("seq").values_list("body", flat=True)  # fmt: skip
     return HttpResponse("".join(pieces), content_type="text/plain; charset=utf-8")
+
+
+def number(request: HttpRequest) -> int | None:
+    before = request.GET.get("before", "")
+    return int(before) if before.isascii() and before.isdigit() and len(before) < 19 else None
 
 
 def template(request: HttpRequest, page: str, piece: str) -> str:

@@ -10,13 +10,16 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
 from approvals import consent, directory
-from approvals.models import Grant, Turn
+from approvals.models import Approval, Grant, Turn
+from messaging.render.excerpt import Excerpt, excerpt
 from rooms import membership
 from rooms.models import Agent, Machine, Room, User
 from rooms.people import runtime_name
 from rooms.views.actor import person
 
 RECENT = 10
+WAITING = 20
+"""Questions that stand on the page; after one is answered, the next comes up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +28,12 @@ class OwnAgent:
     runtime: str
     rooms: list[str]
     status: directory.Status
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    approval: Approval
+    action: Excerpt
 
 
 def home(request: HttpRequest) -> HttpResponse:
@@ -37,14 +46,15 @@ def home(request: HttpRequest) -> HttpResponse:
         )
         .order_by("name")
     )
-    approvals = list(consent.waiting_for(user))
+    questions = list(consent.waiting_for(user))
     requests = list(membership.direct_requests(user))
     context = {
-        "approvals": approvals,
+        "questions": [Waiting(asked, excerpt(asked.action)) for asked in questions[:WAITING]],
+        "more_questions": questions[WAITING:],
         # A deputy answers for rooms that they may not read.
         "readable": set(membership.rooms_of(user).values_list("pk", flat=True)),
         "requests": requests,
-        "waiting": len(approvals) + len(requests),
+        "waiting": len(questions) + len(requests),
         "agents": own_agents(user),
         "machines": machines,
         "grants": own_grants(user),
@@ -89,6 +99,6 @@ def recent_turns(user: User) -> QuerySet[Turn]:
     """The newest turns of this person, or of their agents, in rooms that they still read."""
     return (
         Turn.objects.filter(Q(agent__owner=user) | Q(principal=user), room__in=membership.rooms_of(user))
-        .select_related("agent", "principal", "room", "entry", "ended_by")
+        .select_related("agent", "machine", "principal", "room", "entry", "ended_by")
         .order_by("-pk")[:RECENT]
     )

@@ -29,8 +29,11 @@ export function postForms() {
     const button = event.submitter;
     if (button) button.ariaBusy = "true";
     try {
-      await send(form.action, new FormData(form, button));
-      form.dispatchEvent(new CustomEvent("agentroom:sent", { bubbles: true }));
+      const answer = await send(form.action, new FormData(form, button));
+      // The form may have left the page by now: what it asked is decided.
+      (form.isConnected ? form : document).dispatchEvent(
+        new CustomEvent("agentroom:sent", { bubbles: true, detail: { ...answer, decided: form.matches(".decides") } }),
+      );
       look().catch(() => {});
     } catch (problem) {
       toast(problem.status ? problem.message : "The server did not answer. Nothing was decided; try again.");

@@ -1,6 +1,12 @@
 // The reader's own socket: it only says "look", and what is marked data-live is fetched again.
 import { keepOpen } from "./socket.js";
 import { localise } from "./local.js";
+import { remember, restore } from "./patch.js";
+import { noteQuestions } from "./questions.js";
+
+// A machine that went away tells nobody: what shows its state, marked data-poll, is looked at again while somebody reads.
+const POLL = 14_000;
+let lookedAt = Date.now();
 
 async function fetchPage(url) {
   const reply = await fetch(url, { headers: { "X-Requested-With": "fetch" }, credentials: "same-origin" });
@@ -11,8 +17,18 @@ async function fetchPage(url) {
 const isBusy = (part) =>
   part.contains(document.activeElement) && document.activeElement.matches("input, textarea, select");
 
+// What was drawn last, without the tokens that differ each time: the same again leaves the page alone.
+const drawn = new WeakMap();
+function sameAsBefore(part, fresh) {
+  const html = fresh.innerHTML.replaceAll(/name="csrfmiddlewaretoken" value="[^"]*"/g, "");
+  const same = drawn.get(part) === html;
+  drawn.set(part, html);
+  return same;
+}
+
 export async function look(parts = "[data-live][id]") {
   const pages = new Map();
+  if (parts !== "#people") lookedAt = Date.now();
   for (const part of document.querySelectorAll(parts)) {
     const url = part.dataset.live || location.href;
     if (!pages.has(url)) pages.set(url, fetchPage(url));
@@ -21,9 +37,19 @@ export async function look(parts = "[data-live][id]") {
     localise(fresh);
     const current = part.querySelector("[aria-current]")?.getAttribute("href");
     if (current) fresh.querySelector(`[href="${CSS.escape(current)}"]`)?.setAttribute("aria-current", "page");
+    if (sameAsBefore(part, fresh)) continue;
+    const kept = remember(part);
     part.replaceChildren(...fresh.childNodes);
+    restore(part, kept);
   }
+  noteQuestions();
   document.dispatchEvent(new Event("agentroom:look"));
+}
+
+function poll() {
+  if (document.hidden || Date.now() - lookedAt < POLL - 1_000) return;
+  lookedAt = Date.now();
+  if (document.querySelector("[data-poll]")) look("[data-poll]").catch(() => {});
 }
 
 export function follow() {
@@ -32,4 +58,6 @@ export function follow() {
     queued ??= setTimeout(() => { queued = null; look().catch(() => {}); }, 200);
   };
   keepOpen({ url: () => "/ws/me/", receive: (message) => { if (message.gone) location.reload(); else if (message.look) soon(); }, opened: (again) => { if (again) soon(); } });
+  setInterval(poll, POLL);
+  document.addEventListener("visibilitychange", poll);
 }

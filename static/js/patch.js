@@ -10,7 +10,7 @@ export function parse(html) {
   return template.content;
 }
 
-function remember(old) {
+export function remember(old) {
   const open = [...old.querySelectorAll("details[open][id]")].map((details) => details.id);
   if (old.matches?.("details[open][id]")) open.push(old.id);
   for (const field of old.querySelectorAll("textarea[id], input[type=text][id], select[id]")) {
@@ -18,10 +18,18 @@ function remember(old) {
     if (changed) typed.set(field.id, field.value);
   }
   const focused = old.contains(document.activeElement) ? document.activeElement : null;
-  return { open, focused: focused && { id: focused.id, name: focused.name, value: focused.value, form: focused.form?.action } };
+  return { open, focused: focused && { ...nameOf(focused), visible: focused.matches(":focus-visible") } };
 }
 
-function restore(fresh, { open, focused }) {
+// What tells a part from its neighbours, in what is drawn next.
+function nameOf(part) {
+  return {
+    id: part.id, name: part.name, value: part.value, form: part.form?.action, href: part.getAttribute("href"),
+    fold: part.matches("summary") ? part.parentElement.id : "",
+  };
+}
+
+export function restore(fresh, { open, focused }) {
   for (const id of open) document.getElementById(id)?.setAttribute("open", "");
   for (const [id, value] of typed) {
     const field = document.getElementById(id);
@@ -30,12 +38,14 @@ function restore(fresh, { open, focused }) {
     typed.delete(id);
   }
   if (!focused) return;
+  const same = (part) => {
+    const name = nameOf(part);
+    return Object.keys(name).every((key) => name[key] === focused[key]);
+  };
   const again = focused.id
     ? document.getElementById(focused.id)
-    : [...fresh.querySelectorAll("button, input, textarea, select")].find(
-        (field) => field.name === focused.name && field.value === focused.value && field.form?.action === focused.form,
-      );
-  again?.focus({ preventScroll: true });
+    : [...fresh.querySelectorAll("a, button, input, textarea, select, summary")].find(same);
+  again?.focus({ preventScroll: true, focusVisible: focused.visible });
 }
 
 export function replace(old, fresh) {
@@ -60,12 +70,14 @@ export function apply(part) {
   const fresh = parse(part.html).firstElementChild;
   if (!fresh) return null;
   const old = document.getElementById(part.id);
-  if (old) {
+  const target = part.mode === "append" ? document.getElementById(part.target) : null;
+  if (old && (!target || old.parentElement === target)) {
     replace(old, fresh);
     return null;
   }
-  const target = part.mode === "append" ? document.getElementById(part.target) : null;
   if (!target) return null;
+  // What stood elsewhere moves: a question that was decided goes into the fold.
+  old?.remove();
   insert(target, fresh);
   prune(target);
   return fresh;
@@ -81,7 +93,7 @@ function prune(list) {
   const link = document.createElement("a");
   link.href = list.dataset.more;
   link.dataset.steps = list.id;
-  link.textContent = "Earlier steps";
+  link.textContent = list.dataset.earlier ?? "Earlier steps";
   line.append(link);
   list.before(line);
 }

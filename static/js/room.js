@@ -5,6 +5,7 @@ import { send } from "./forms.js";
 import { localise } from "./local.js";
 import { look } from "./me.js";
 import { apply, parse, replace } from "./patch.js";
+import { keepPlace, noteQuestions, showNext } from "./questions.js";
 import { keepOpen } from "./socket.js";
 
 const timeline = document.getElementById("timeline");
@@ -65,11 +66,11 @@ document.addEventListener("visibilitychange", seen);
 
 const asked = new Map();
 
-async function fetchControls(turn) {
+async function fetchControls(turn, { asks = false } = {}) {
   const card = document.getElementById(`t${turn}`);
   if (!card) return;
   const mine = card.dataset.may.split(" ").includes(document.body.dataset.me);
-  if (!mine && !card.querySelector(".controls form")) return;
+  if (!mine && !asks && !card.querySelector(".controls form, .away > *")) return;
   const round = (asked.get(turn) ?? 0) + 1;
   asked.set(turn, round);
   try {
@@ -80,17 +81,36 @@ async function fetchControls(turn) {
     for (const fresh of [...parse(await reply.text()).children]) {
       if (asked.get(turn) !== round) return;
       const old = document.getElementById(fresh.id);
+      if (old && fresh.matches(".question") && !old.matches(".question")) continue;
       if (old) replace(old, fresh);
-      else if (fresh.matches(".question")) document.getElementById(`t${turn}-group`)?.append(fresh);
+      else if (fresh.matches(".question")) document.getElementById(`t${turn}-asks`)?.append(fresh);
+      if (fresh.id.endsWith("-state")) fresh.closest(".card").dataset.state = fresh.dataset.turnState;
     }
+    noteQuestions();
     if (stay) toEnd();
-  } catch { setTimeout(() => { if (asked.get(turn) === round) fetchControls(turn); }, 2000); }
+    showNext();
+  } catch { setTimeout(() => { if (asked.get(turn) === round) fetchControls(turn, { asks }); }, 2000); }
 }
 
 let peopleTimer = null;
 function peopleChanged() {
   peopleTimer ??= setTimeout(() => { peopleTimer = null; look("#people").catch(() => {}); }, 300);
 }
+
+// A machine that went away, or came back, writes no entry: the column of people knows it first.
+const MOST_LOOKS = 10;
+document.addEventListener("agentroom:look", () => {
+  const rows = [...document.querySelectorAll("#people li[id^=seat]")];
+  const offline = new Set(
+    rows.filter((row) => row.querySelector(".status[data-state=offline]"))
+      .map((row) => row.querySelector(".who > a")?.textContent.trim()),
+  );
+  const running = entries.querySelectorAll(".card.turn:is([data-state=running], [data-state=stopping])");
+  for (const card of [...running].slice(-MOST_LOOKS)) {
+    const shown = card.querySelector(".away > *") !== null;
+    if (shown !== offline.has(card.dataset.agent)) fetchControls(Number(card.dataset.turn), { asks: true });
+  }
+});
 
 function keepBounded() {
   const all = entries.querySelectorAll(":scope > [data-seq]");
@@ -134,6 +154,7 @@ function receive(frame) {
     document.getElementById("quiet").hidden = true;
     drawDays(entries);
   }
+  keepPlace();
   for (const turn of frame.turns ?? []) fetchControls(turn);
   if (frame.people) peopleChanged();
   if (stay) {
@@ -228,11 +249,22 @@ function watchEarlier() {
   }).observe(line);
 }
 
+// A link to an entry opens the fold that it stands in; what is not on the page leads to the nearest before it.
+function goTo(hash) {
+  const seq = Number(/^#e(\d+)$/.exec(hash)?.[1] ?? NaN);
+  const numbered = [...entries.querySelectorAll("[data-seq]")].filter((part) => Number(part.dataset.seq) <= seq);
+  const aim = document.getElementById(hash.slice(1)) ?? numbered.at(-1);
+  if (!aim) return toEnd();
+  for (let fold = aim.closest("details"); fold; fold = fold.parentElement.closest("details")) fold.open = true;
+  aim.scrollIntoView({ block: "start" });
+}
+
 drawDays(entries);
 watchEarlier();
 compose({ sent: () => { unseen = 0; showUnseen(); toEnd(); } });
 history.scrollRestoration = "manual";
-const aim = location.hash ? document.getElementById(location.hash.slice(1)) : document.getElementById("last-read");
-if (aim) aim.scrollIntoView({ block: location.hash ? "start" : "center" });
+if (location.hash) goTo(location.hash);
+else if (document.getElementById("last-read")) document.getElementById("last-read").scrollIntoView({ block: "center" });
 else toEnd();
+addEventListener("hashchange", () => goTo(location.hash));
 seen();

@@ -91,6 +91,7 @@ DOORS = [
     # --- files and what a card leaves out
     get("rooms/<int:room_id>/files/<int:attachment_id>/<path:name>", SEATED),
     get("rooms/<int:room_id>/produced/<int:seq>/<path:name>", SEATED, seq="produced"),
+    get("rooms/<int:room_id>/turns/<int:turn_id>/decisions/", SEATED, turn_id="running"),
     get("rooms/<int:room_id>/turns/<int:turn_id>/steps/", SEATED, turn_id="running"),
     get("rooms/<int:room_id>/turns/<int:turn_id>/steps/<int:seq>/", SEATED, turn_id="running", seq="step"),
     get("rooms/<int:room_id>/turns/<int:turn_id>/text/<int:seq>/", SEATED, turn_id="running", seq="text"),

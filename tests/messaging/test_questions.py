@@ -38,7 +38,7 @@ def test_the_owner_answers_on_the_page_of_the_question(kitchen: Kitchen) -> None
     assert answer.headers["Location"].endswith(f"#e{approval.turn.entry.seq}")
     approval.refresh_from_db()
     assert approval.verdict == "once"
-    assert "alice was first: approved." in client.get(f"/questions/{approval.pk}/").content.decode()
+    assert "You approved it." in client.get(f"/questions/{approval.pk}/").content.decode()
 
 
 def test_a_question_is_absent_for_who_may_not_answer_it(kitchen: Kitchen) -> None:

@@ -128,7 +128,7 @@ def test_only_who_decides_gets_the_forms(kitchen: Kitchen) -> None:
     assert "Cancel request" in forms["bob"]
     assert "Approve once" not in forms["bob"]
     for name in ("dana", "vera"):
-        assert f"/turns/{turn.pk}/" not in forms[name]
+        assert f'action="/turns/{turn.pk}/' not in forms[name]
         assert "Approve once" not in forms[name]
         assert "claude starts when" in forms[name]
 
