@@ -33,7 +33,7 @@ _METADATA = re.compile(
 _READS = {"GET", "HEAD", "OPTIONS", "TRACE", "PROPFIND"}
 _METHODS = _READS | {"POST", "PUT", "PATCH", "DELETE", "PURGE", "COPY", "MOVE", "MKCOL", "LOCK", "UNLOCK", "CONNECT"}
 _DELETING = re.compile(
-    r"/(delete|destroy|remove|purge|drop|wipe|truncate|flush)([-_A-Z]\w*)?(/|$|\?)|_method=delete|/_delete_by_query",
+    r"/(delete|destroy|remove|purge|drop|wipe|truncate|flush)([-_]\w+)*(/|$|\?)|_method=delete|/_delete_by_query",
     re.I,
 )
 _BUYING = re.compile(

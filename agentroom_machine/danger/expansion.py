@@ -15,7 +15,7 @@ from agentroom_machine.danger.unknown import UNKNOWN, activate
 
 MAX_CHOICES = 24
 _BLANKS = re.compile(r"[ \t\n]+")
-_GIVEN = {"HOME": str(Path.home()), "IFS": " \t\n", "TMPDIR": "/tmp", "PWD": ".", "OLDPWD": "."}  # noqa: S108
+_GIVEN = {"HOME": str(Path.home()), "IFS": " \t\n", "TMPDIR": "/tmp", "PWD": ".", "OLDPWD": ".", "SHELL": "/bin/bash"}  # noqa: S108
 _TESTING = {":+", "+"}
 
 type Fields = list[str]

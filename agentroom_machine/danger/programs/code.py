@@ -132,7 +132,7 @@ def judge(reader: Reader, language: Language, code: str) -> None:
     if (
         language.deletes.search(bare)
         or (language.hides.search(text) and language.deletes.search(text))
-        or (language.deletes.search(text) and re.search(r"\brequire|import|from|\[['\"`]", text))
+        or (language.deletes.search(text) and re.search(r"\brequire|call_user|array_\w+|import|from|\[['\"`]", text))
     ):
         reader.find("delete", f"{language.name} code deletes")
     if runs:

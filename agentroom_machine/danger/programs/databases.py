@@ -67,6 +67,8 @@ def judge(reader: Reader, text: str, *, what: str = "a statement") -> None:
             reader.find("delete", f"{what} deletes")
     if _DELETES.search(bare) or (re.search(r"/\*!", said) and _DELETES.search(said)):
         reader.find("delete", f"{what} deletes")
+    if re.search(r"\b(create|alter)\s+(or\s+replace\s+)?(warehouse|compute\s+pool)\b", bare, re.I):
+        reader.find("spend", f"{what} may cost money")
     if _SECRET.search(bare):
         reader.find("credentials", f"{what} handles who may sign in")
 

@@ -48,6 +48,8 @@ class Entry(BaseModel):
     harmless: Patterns = ()
     project: Patterns = ()
     otherwise: Rest = "unreadable"
+    files_first: bool = False
+    """Whether the first word is no command but a file: then it may be anything."""
     text_after: tuple[str, ...] = ()
     """Options whose value is text, in which no path of a secret is looked for."""
 
@@ -57,6 +59,7 @@ _DOES = re.compile(
     r"|submit|invoke|call|send|publish|push|upload|restart|restore|attach|promote|enable|patch|edit|charge|confirm|capture"
     r"|pay|order|transfer|provision|install|upgrade|rollback)(-.*|:.*)?$"
 )
+_PASSWORD = re.compile(r"://[^/@\s:]+:[^/@\s]+@")
 _WANT = {
     "-n", "--namespace", "--context", "--profile", "--region", "--project", "--zone", "--kubeconfig", "--cluster", "-C",
     "-chdir", "--subscription", "-g", "--resource-group", "-a", "--app", "--org", "--team", "--config", "-c", "--filter",
@@ -89,7 +92,7 @@ def judge(reader: Reader, name: str, entry: Entry, args: list[str]) -> str:
     if asks_for_help(args):
         return UNKNOWN
     sights = list(_sights([plain(arg) for arg in args]))
-    if _any(entry.rehearse, sights):
+    if any(match(pattern, words, options, clusters=False) for pattern in entry.rehearse for words, options in sights):
         return UNKNOWN
     found = False
     for kind in ("credentials", "delete", "push", "spend", "unreadable"):
@@ -98,7 +101,7 @@ def judge(reader: Reader, name: str, entry: Entry, args: list[str]) -> str:
             found = True
             reader.find(kind, _why(name, kind, args))
     touches_secrets(reader, args, text_after=entry.text_after)
-    if not found and any(UNKNOWN in word for words, _ in sights for word in words[:1]):
+    if not found and not entry.files_first and any(UNKNOWN in word for words, _ in sights for word in words[:1]):
         reader.unreadable(f"what {name} does is only known when it runs")
     if found or _is_harmless(entry, args, sights):
         return UNKNOWN
@@ -118,7 +121,7 @@ def _is_harmless(entry: Entry, args: list[str], sights: list[Sight]) -> bool:
     options = sights[0][1]
     does = any(_DOES.match(word) for sight, _ in [*sights, (words, options)] for word in sight)
     patterns = [one for one in entry.harmless if one == "**" or not one.startswith("** ") or not does]
-    return any(match(pattern, words, options) for pattern in patterns)
+    return any(match(pattern, words, options, clusters=False) for pattern in patterns)
 
 
 def _words(args: list[str]) -> list[str]:
@@ -153,6 +156,8 @@ def touches_secrets(reader: Reader, args: list[str], *, text_after: tuple[str, .
         if position and args[position - 1] in text_after:
             continue
         found = any(reader.reads(piece) for piece in pieces(arg)) or found
+        if _PASSWORD.search(arg) and not re.search(r"@(localhost|127\.0\.0\.1|\[::1\])[:/]", arg):
+            reader.find("credentials", "an address in it holds a password")
     return found
 
 
@@ -194,14 +199,16 @@ def _any(patterns: tuple[str, ...], sights: list[Sight]) -> str | None:
     return None
 
 
-def match(pattern: str, words: list[str], options: list[str]) -> bool:
+def match(pattern: str, words: list[str], options: list[str], *, clusters: bool = True) -> bool:
+    """Whether a pattern fits; ``clusters`` lets ``-x`` be in ``-axf``, which what takes a pause away must not."""
     at, anywhere = 0, False
     for token in pattern.split():
         choices = token.split("|")
+        if any(_option(choice, option, clusters=clusters) for choice in choices if choice.startswith("-") for option in options):
+            continue
         if token.startswith("-"):
-            if not any(_option(choice, option) for choice in choices for option in options):
-                return False
-        elif token == "**":
+            return False
+        if token == "**":
             anywhere = True
         else:
             places = range(at, len(words)) if anywhere else range(at, min(at + 1, len(words)))
@@ -212,8 +219,8 @@ def match(pattern: str, words: list[str], options: list[str]) -> bool:
     return True
 
 
-def _option(wanted: str, option: str) -> bool:
+def _option(wanted: str, option: str, *, clusters: bool) -> bool:
     name = option.partition("=")[0]
     if fnmatch.fnmatchcase(name, wanted) or fnmatch.fnmatchcase(option, wanted):
         return True
-    return len(wanted) == 2 and not option.startswith("--") and wanted[1] in option[1:]
+    return clusters and len(wanted) == 2 and not option.startswith("--") and wanted[1] in option[1:]
