@@ -39,6 +39,17 @@ get_uv() {
   return 1
 }
 
+# uv asks pyenv's shims, which know only the versions that a folder names.
+venv_from_pyenv() {
+  local python
+  for python in "${PYENV_ROOT:-$HOME/.pyenv}"/versions/3.{13,14,12}*/bin/python; do
+    if [[ -x $python ]] && "$UV" venv --clear --quiet --no-python-downloads --python "$python" "$ROOT/.venv"; then
+      return 0
+    fi
+  done
+  return 1
+}
+
 make_environment() {
   find_uv || {
     echo "Getting uv into .uv …" >&2
@@ -52,9 +63,11 @@ make_environment() {
     # The newest Python that is here and fits, before one is downloaded.
     "$UV" venv --clear --quiet --no-python-downloads "$ROOT/.venv" 2>/dev/null ||
       "$UV" venv --clear --quiet --no-python-downloads --python '>=3.12' "$ROOT/.venv" 2>/dev/null ||
+      venv_from_pyenv ||
       "$UV" venv --clear --quiet "$ROOT/.venv" ||
-      env_fail "Agentroom needs Python 3.12 or newer; none was found, and uv could not download one." \
-        "On Debian 13 or Ubuntu 24.04: sudo apt-get install python3. Elsewhere: install Python 3.13 and start this again."
+      env_fail "Agentroom needs Python 3.12 or newer. None was found, and uv could not download one; see above." \
+        "Debian 13 and Ubuntu 24.04 have one: sudo apt-get install python3. On Debian 12 uv downloads it, which wants a" \
+        "way to the internet. Elsewhere: install Python 3.13. Then start this again."
   fi
   "$UV" pip sync --quiet --python "$PYTHON" --require-hashes "$ROOT/requirements.lock" ||
     env_fail "The packages of requirements.lock could not be installed; see above."
