@@ -27,7 +27,7 @@ _WORDS = {"1", "0", "true", "false", ""}
 
 def judge(reader: Reader, name: str, value: str) -> None:
     """Notes what setting a variable may lead to."""
-    if name == "BASH_ENV" or name.startswith("BASH_FUNC_"):
+    if name == "BASH_ENV" or (name == "ENV" and re.search(r"\$\(|`", value)) or name.startswith("BASH_FUNC_"):
         reader.unreadable(f"${name} makes every shell run something first")
     elif _COMMANDS.fullmatch(name):
         if value == UNKNOWN:

@@ -101,6 +101,9 @@ class Reader:
 
     def reads(self, path: str, *, tree: bool = False) -> bool:
         """Notes a file that is read, or a tree of them; True when it holds secrets."""
+        if path == UNKNOWN:
+            self.project("which file it reads is only known when it runs")
+            return False
         found = places.secret(path, self.scope.directory) or self.policy.secret(plain(path))
         if not found and tree:
             found = places.tree_of_secrets(path, self.scope.directory)
@@ -121,6 +124,18 @@ class Reader:
             self.unreadable(f"it {verb} {shown(path)}, which decides what runs later")
         elif places.outside(path, self.scope.directory, self.cwd):
             self.find("delete", f"it {verb} {shown(path)}, outside the working directory")
+
+    def wrote(self, path: str, text: str) -> None:
+        """Notes what a file will hold, should the same command go on to run it."""
+        if not path or path.startswith("/dev/"):
+            return
+        texts = self.scope.written.setdefault(places.place(path, self.scope.directory), [])
+        if text not in texts and len(texts) < 8:
+            texts.append(text)
+
+    def written(self, path: str) -> list[str]:
+        """What this command has written into a file, each of it; empty when it has not."""
+        return self.scope.written.get(places.place(path, self.scope.directory), [])
 
     # Scripts.
 
@@ -186,10 +201,14 @@ class Reader:
                 return ""
             case Loop():
                 given = self._redirects(command.redirects, stdin)
-                return self._inside(lambda: self._loop(command), given)
+                said = self._inside(lambda: self._loop(command), given)
+                self._keep(command.redirects, said)
+                return said
             case Compound():
                 given = self._redirects(command.redirects, stdin)
-                return self._inside(lambda: self._compound(command), given)
+                said = self._inside(lambda: self._compound(command), given)
+                self._keep(command.redirects, said)
+                return said
 
     def _inside(self, body: Callable[[], str], stdin: str | None) -> str:
         before, self._inherited = self._inherited, stdin
@@ -240,6 +259,7 @@ class Reader:
         ways = combine([self.expander.fields(word) for word in command.words])
         given = self._redirects(command.redirects, stdin, command=command)
         if not command.words:
+            self._keep(command.redirects, "")
             return ""
         if "IFS" in self.scope.variables and plainly(command.words[0]) is None:
             self.unreadable("it changes how words are split, and runs what comes of it")
@@ -249,7 +269,15 @@ class Reader:
                 argv = [*argv, *assigned]
             if argv:
                 printed.append(self.run(argv, given))
-        return printed[0] if len(printed) == 1 else UNKNOWN if printed else ""
+        said = printed[0] if len(printed) == 1 else UNKNOWN if printed else ""
+        self._keep(command.redirects, said)
+        return said
+
+    def _keep(self, redirects: list[Redirect], said: str) -> None:
+        for redirect in redirects:
+            if redirect.operator in _OUTPUT and redirect.descriptor in {"", "1"}:
+                for target in self.expander.text(redirect.target):
+                    self.wrote(target, said)
 
     def _assign(self, assignments: list[Assignment]) -> list[str]:
         said: list[str] = []
@@ -308,6 +336,8 @@ class Reader:
             self.unreadable("the owner's policy asks before it")
         if plain(name) == "[":
             name = "["
+        if not name.isascii():
+            self.unreadable("the name of a program in it holds letters that look like others")
         if open_ended(name) or not name:
             if any(places.secret(word, self.scope.directory) for word in argv[1:]):
                 self.find("credentials", "it gives a secret to a program whose name is computed")
@@ -352,6 +382,9 @@ class Reader:
         """A file's text, UNKNOWN where it can't be opened; a secret one is noted and not opened."""
         if self.reads(path) or plain(path) == "/dev/null":
             return "" if plain(path) == "/dev/null" else UNKNOWN
+        written = self.written(path)
+        if written:
+            return written[0] if len(written) == 1 else UNKNOWN
         if self.cwd is None or open_ended(path):
             return UNKNOWN
         try:

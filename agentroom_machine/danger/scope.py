@@ -31,6 +31,8 @@ class Scope:
     functions: dict[str, list[Command]] = field(default_factory=dict)
     aliases: dict[str, list[str]] = field(default_factory=dict)
     git_aliases: dict[str, list[str]] = field(default_factory=dict)
+    written: dict[str, list[str]] = field(default_factory=dict)
+    """What this command itself writes into files, by their place."""
     directory: str = ""
     positional: list[str] | None = None
     zero: str = "bash"
@@ -55,5 +57,6 @@ class Scope:
             sum(len(bodies) for bodies in self.functions.values()),
             sum(len(values) for values in self.aliases.values()),
             sum(len(values) for values in self.git_aliases.values()),
+            sum(len(values) for values in self.written.values()),
             int(self.shifted),
         )

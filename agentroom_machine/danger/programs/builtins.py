@@ -158,6 +158,12 @@ def _nothing(reader: Reader, argv: list[str], stdin: str | None) -> str:
     return ""
 
 
+def _hash(reader: Reader, argv: list[str], stdin: str | None) -> str:
+    if any(word.startswith("-p") for word in argv[1:]):
+        reader.unreadable("it gives a program another program's name")
+    return ""
+
+
 def _unset(reader: Reader, argv: list[str], stdin: str | None) -> str:
     _indexed(reader, argv[1:])
     return ""
@@ -183,11 +189,12 @@ PROGRAMS: dict[str, Program] = {
     **dict.fromkeys(("test", "["), _test),
     **dict.fromkeys(("complete", "compgen"), _complete),
     **dict.fromkeys(("bind", "enable", "fc", "zle", "bindkey", "add-zsh-hook", "zmodload", "sched"), _plants),
+    "hash": _hash,
     "unset": _unset,
     "exec": _exec,
     **dict.fromkeys(
         (":", "true", "false", "exit", "return", "break", "continue", "wait", "jobs", "fg", "bg", "disown", "shopt",
-         "unalias", "hash", "umask", "ulimit", "times", "caller", "dirs", "logout", "suspend", "unfunction", "setopt",
+         "unalias", "umask", "ulimit", "times", "caller", "dirs", "logout", "suspend", "unfunction", "setopt",
          "unsetopt", "rehash", "autoload", "compinit", "help", "history"),
         _nothing,
     ),

@@ -102,6 +102,10 @@ _STRING = re.compile(
 )
 
 
+_GLUED = re.compile(r"-[aclnpsStTuUvwWX0-9]*[eEr](.+)", re.S)
+"""Code that follows its option without a blank, in a cluster or not."""
+
+
 def _literals(code: str) -> list[str]:
     found: list[str] = []
     for match in _STRING.finditer(code):
@@ -219,6 +223,8 @@ def _python_file(reader: Reader, words: list[str]) -> str:
         return reader.run([name, *words[1:]], UNKNOWN)
     if reader.reads(path):
         return UNKNOWN
+    for text in reader.written(path):
+        python_code.judge(reader, text)
     text = opened(reader, path)
     if text is not None and len(text) < 20_000:
         since = len(reader.findings)
@@ -284,6 +290,9 @@ def _interpreter(language: Language) -> Program:
         if asks_for_help(args):
             return UNKNOWN
         codes = list(_code(args, language))
+        for word in args:
+            if "data:text/javascript" in word:
+                codes.append(word.partition("data:text/javascript")[2].lstrip(";,"))
         for code in codes:
             judge(reader, language, code)
         if codes:
@@ -328,13 +337,8 @@ def _code(args: list[str], language: Language) -> list[str]:
                 position += 1
         elif equals and name in language.code and name.startswith("--"):
             codes.append(value)
-        elif (
-            not word.startswith("--")
-            and word[:2] in {option for option in language.code if len(option) == 2}
-            and len(word) > 2
-            and language.name in {"Perl", "Ruby", "PHP"}
-        ):
-            codes.append(word[2:])
+        elif language.name in {"Perl", "Ruby", "PHP"} and (glued := _GLUED.fullmatch(word)):
+            codes.append(glued[1])
         elif not word.startswith("-") and not codes:
             break
     return codes
@@ -356,6 +360,8 @@ def _file(reader: Reader, language: Language, words: list[str]) -> str:
     name = path.rpartition("/")[2].removesuffix(".js").removesuffix(".mjs").removesuffix(".phar")
     if name in {"artisan", "rails", "console"}:
         return reader.run([name, *words[1:]], UNKNOWN)
+    for text in reader.written(path):
+        judge(reader, language, text)
     text = opened(reader, path)
     if text is not None and len(text) < 20_000:
         since = len(reader.findings)
@@ -372,8 +378,8 @@ def _awk(reader: Reader, argv: list[str], stdin: str | None) -> str:
     codes, words = list(found.values("-e", "--source")), list(found.words)
     for path in found.values("-f", "--file"):
         reader.reads(path)
-        text = opened(reader, path)
-        if text is None:
+        text = stdin if path in {"-", "/dev/stdin"} else (reader.written(path) or [opened(reader, path)])[0]
+        if text is None or UNKNOWN in text:
             reader.project(f"{shown(path)} is a script that can't be read from here")
         else:
             codes.append(text)
@@ -468,7 +474,7 @@ PROGRAMS: dict[str, Program] = {
         ("rscript", "r", "julia", "elixir", "iex", "erl", "ghc", "runghc", "runhaskell", "ghci", "ocaml", "scala", "groovy",
          "kotlin", "jshell", "clojure", "clj", "bb", "racket", "guile", "sbcl", "clisp", "tclsh", "wish", "swift", "crystal",
          "raku", "janet", "fennel", "csi", "fsi", "octave", "gnuplot", "dotnet-script", "nim", "v", "red", "rebol", "io",
-         "pike", "jq-run", "m4", "gdb", "lldb", "bpftrace", "systemtap", "stap"),
+         "pike", "jq-run", "m4",   "bpftrace", "systemtap", "stap"),
         _interpreter(_OTHER),
     ),
     **dict.fromkeys(("vim", "vi", "nvim", "view", "ex", "gvim", "vimdiff", "nano", "emacs", "emacsclient", "pico", "micro",

@@ -261,6 +261,8 @@ def _mongo(reader: Reader, argv: list[str], stdin: str | None) -> str:
             r"\.(createUser|updateUser|changeUserPassword|grantRoles\w+|auth)\s*\(|system\.users", plain(text)
         ):
             reader.find("credentials", "it handles who may sign in")
+        if re.search(r"\[\s*['\"][^'\"]*['\"]\s*\+|\[\s*['\"]\w+['\"]\s*\]\s*\(", plain(text)):
+            reader.unreadable("the code for the database computes what it does")
         if re.search(r"\b(eval|Function|load|require|run|runProgram|process)\b\s*[(.]", plain(text)):
             reader.unreadable("it runs code inside of the database's tool")
     return UNKNOWN

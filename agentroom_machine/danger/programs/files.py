@@ -51,7 +51,19 @@ def _copy(reader: Reader, argv: list[str], stdin: str | None) -> str:
         if plain(source) == "/dev/null" and target:
             reader.find("delete", f"it empties {shown(target)}")
     reader.writes(target)
+    _carry(reader, sources, target)
     return UNKNOWN
+
+
+def _carry(reader: Reader, sources: list[str], target: str) -> None:
+    """What is run from a copy is what was copied: a program from elsewhere under another name can be anything."""
+    for source in sources:
+        if places.outside(source, reader.scope.directory, reader.cwd) or source.startswith(UNKNOWN):
+            reader.wrote(target, UNKNOWN)
+            reader.wrote(f"{target.rstrip('/')}/{source.rpartition('/')[2]}", UNKNOWN)
+        else:
+            for text in reader.written(source):
+                reader.wrote(target, text)
 
 
 def _move(reader: Reader, argv: list[str], stdin: str | None) -> str:
@@ -70,6 +82,7 @@ def _move(reader: Reader, argv: list[str], stdin: str | None) -> str:
         ):
             reader.find("delete", f"it takes {shown(source)} away")
     reader.writes(target)
+    _carry(reader, sources, target)
     return UNKNOWN
 
 
@@ -86,6 +99,7 @@ def _link(reader: Reader, argv: list[str], stdin: str | None) -> str:
     for source in sources:
         reader.reads(source, tree=True)
     reader.writes(target)
+    _carry(reader, sources, target)
     return UNKNOWN
 
 

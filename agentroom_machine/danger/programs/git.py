@@ -140,6 +140,8 @@ def _git(reader: Reader, argv: list[str], stdin: str | None) -> str:
         _runs_programs(reader, name, rest)
         if name not in {"commit", "push", "tag", "config", "log", "grep", "branch", "remote"} and judge is None:
             touches_secrets(reader, [word for word in rest if not word.startswith(":(exclude")])
+        if "--" in rest:
+            touches_secrets(reader, rest[rest.index("--") + 1 :])
         if name in {"diff", "log", "show"}:
             touches_secrets(reader, [word for word in rest if not word.startswith("-") and " " not in word])
         return UNKNOWN

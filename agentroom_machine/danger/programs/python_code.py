@@ -118,6 +118,8 @@ class _Code:
                 self._string(node.value)
             elif isinstance(node, ast.Subscript):
                 self._subscript(node)
+            elif isinstance(node, ast.BinOp):
+                self._string(self._text(node) or "")
         self._imports()
 
     def _imports(self) -> None:
@@ -238,6 +240,8 @@ class _Code:
             self.modules & _NETWORK or "urllib" in self.modules
         ):
             self._request(node, last)
+        if last in {"move", "rename", "replace", "renames"} and any(self._text(arg) == "/dev/null" for arg in node.args):
+            self.reader.find("delete", "Python code throws a file away")
         if last == "open" and len(node.args) > 1 and isinstance(node.func, ast.Name):
             mode = self._text(node.args[1]) or ""
             path = self._text(node.args[0])

@@ -122,6 +122,9 @@ def carrier(name: str) -> Program | None:
 def _carry(reader: Reader, name: str, argv: list[str], stdin: str | None) -> str:
     args = argv[1:]
     carried = _carried(name, args)
+    call = split(args, ("-c", "--call")).value("-c", "--call") if name in {"npm", "pnpm", "yarn"} else None
+    if call is not None:
+        return reader.text(call, stdin=stdin)
     own = args if carried is None else args[: len(args) - len(carried)]
     known = table.entries().get(name)
     if name in {"docker", "podman", "nerdctl"}:

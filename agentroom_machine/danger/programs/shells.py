@@ -83,6 +83,14 @@ def script(reader: Reader, path: str, args: list[str], *, stdin: str | None = No
         return UNKNOWN
     if reader.reads(path):
         return UNKNOWN
+    written = reader.written(path)
+    for text in written:
+        if UNKNOWN in text:
+            reader.unreadable(f"it runs {shown(path)}, which it has just written and which can't be read")
+        else:
+            reader.text(text.partition("\n")[2] if text.startswith("#!") and "sh" not in text.partition("\n")[0] else text)
+    if written:
+        return UNKNOWN
     text = opened(reader, path)
     first = (text or "").partition("\n")[0]
     readable = text is not None and (shell or not first.startswith("#!") or "sh" in first.rpartition("/")[2])

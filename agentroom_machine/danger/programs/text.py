@@ -451,6 +451,21 @@ def _lister(reader: Reader, argv: list[str], stdin: str | None) -> str:
     return ".\n" if argv[0] == "pwd" else UNKNOWN
 
 
+def _manual(reader: Reader, argv: list[str], stdin: str | None) -> str:
+    for program in split(argv[1:], ("-P", "--pager", "-H", "-M", "-S", "-C")).values("-P", "--pager", "-H"):
+        reader.text(program)
+    return UNKNOWN
+
+
+def _split(reader: Reader, argv: list[str], stdin: str | None) -> str:
+    found = split(argv[1:], ("-a", "-b", "-C", "-l", "-n", "-t", "--filter", "--additional-suffix", "--bytes", "--lines"))
+    for program in found.values("--filter"):
+        reader.text(program)
+    for path in found.words:
+        reader.reads(path)
+    return UNKNOWN
+
+
 def _which(reader: Reader, argv: list[str], stdin: str | None) -> str:
     return "\n".join(plain(word) for word in argv[1:] if not word.startswith("-")) + "\n"
 
@@ -509,6 +524,7 @@ def _tee(reader: Reader, argv: list[str], stdin: str | None) -> str:
     found = split(argv[1:])
     for path in found.words:
         reader.writes(path)
+        reader.wrote(path, stdin or UNKNOWN)
         if stdin == "" and not found.has("-a", "--append"):
             reader.find("delete", f"it empties {plain(path)}")
     return stdin or UNKNOWN
@@ -529,5 +545,7 @@ PROGRAMS: dict[str, Program] = {
     "sort": _sort,
     "tee": _tee,
     "ps": _ps,
+    "man": _manual,
+    "split": _split,
     **dict.fromkeys(("which", "type", "whence", "where"), _which),
 }

@@ -147,7 +147,7 @@ def _curl(reader: Reader, argv: list[str], stdin: str | None) -> str:
     if found.has("-K", "--config", "-:", "--next", "--variable"):
         for path in found.values("-K", "--config"):
             reader.reads(path)
-        reader.project("a part of the request is in a file, or more than one request")
+        reader.unreadable("a part of the request is in a file, or it is more than one")
     method = found.value("-X", "--request")
     if method is None:
         method = "PUT" if uploads else "HEAD" if found.has("-I", "--head") else "POST" if sends else "GET"
@@ -159,7 +159,11 @@ def _curl(reader: Reader, argv: list[str], stdin: str | None) -> str:
                              "--trace-ascii", "--stderr", "--libcurl", "--etag-save"):  # fmt: skip
         if path != "-":
             reader.writes(path)
+            reader.wrote(path, UNKNOWN)
     addresses = [*found.words, *found.values("--url")]
+    if found.has("-O", "--remote-name"):
+        for address in addresses:
+            reader.wrote(plain(address).rpartition("/")[2], UNKNOWN)
     local = bool(addresses) and all(loopback(host_of(address)) for address in addresses)
     if found.has("-n", "--netrc", "--netrc-optional") or (
         not local
@@ -228,6 +232,7 @@ def _wget(reader: Reader, argv: list[str], stdin: str | None) -> str:
     ):
         if path != "-":
             reader.writes(path)
+            reader.wrote(path, UNKNOWN)
     for program in found.values("--use-askpass"):
         reader.run([program], "")
     for text in found.values("-e", "--execute"):
@@ -294,7 +299,7 @@ def _raw(reader: Reader, argv: list[str], stdin: str | None) -> str:
             reader.reads(word.partition(":")[2].partition(",")[0])
     options = "".join(word[1:] for word in argv[1:] if word.startswith("-") and not word.startswith("--"))
     local = any(loopback(word) for word in argv[1:])
-    if "z" not in options and not local and "l" not in options:
+    if "z" not in options and "l" not in options and (not local or stdin is not None):
         reader.unreadable("it sends to the network what can't be read")
     return UNKNOWN
 

@@ -52,7 +52,7 @@ _TAKES: dict[str, tuple[tuple[str, ...], int]] = {
     "runuser": (("-u", "-g", "-G"), 0),
     "systemd-run": (("-p", "-u", "--unit", "-E", "--setenv", "--property", "-t", "--uid", "--gid"), 0),
     "daemonize": (("-p", "-o", "-e", "-l", "-c", "-u", "-E"), 0),
-    "setarch": ((), 1),
+    "setarch": ((), 0),
     "linux32": ((), 0),
     "linux64": ((), 0),
     "prlimit": ((), 0),
@@ -87,7 +87,6 @@ _TAKES: dict[str, tuple[tuple[str, ...], int]] = {
     "retry": (("-t", "-d", "--times", "--delay"), 0),
     "perf": ((), 1),
     "valgrind": ((), 0),
-    "gdb": (("-ex", "-x", "-p"), 0),
     "rr": ((), 1),
     "bwrap": ((), 0),
 }
@@ -97,6 +96,8 @@ def _plain(reader: Reader, argv: list[str], stdin: str | None) -> str:
     name = argv[0].rpartition("/")[2].casefold()
     takes, skipped = _TAKES[name]
     rest = command(argv[1:], takes, skipped)
+    if name == "setarch" and rest and rest[0] in {"x86_64", "i386", "i686", "linux32", "linux64", "aarch64", "uname26"}:
+        rest = rest[1:]
     if not rest:
         return UNKNOWN if skipped != 99 else ""
     return run(reader, rest, stdin)
@@ -121,21 +122,35 @@ def run(reader: Reader, argv: list[str], stdin: str | None) -> str:
 def _env(reader: Reader, argv: list[str], stdin: str | None) -> str:
     if asks_for_help(argv[1:]):
         return UNKNOWN
-    takes = ("-u", "--unset", "-C", "--chdir", "-S", "--split-string", "-a", "--argv0")
-    found = split(argv[1:], takes, posix=True)
-    text = found.value("-S", "--split-string")
-    if text is not None:
-        return reader.text(" ".join([text, *map(quote, found.words)]), alone=False, stdin=stdin)
-    rest = list(found.words)
-    while rest and (_ASSIGN.fullmatch(rest[0]) or rest[0] == UNKNOWN):
-        assigned = _ASSIGN.fullmatch(rest[0])
-        if assigned:
-            reader.assign(assigned[1], assigned[2])
+    takes = ("-u", "--unset", "-C", "--chdir", "-a", "--argv0")
+    args = argv[1:]
+    for position, word in enumerate(args):
+        text, after = _split_string(args, position)
+        if text is not None:
+            return reader.text(" ".join([text, *map(quote, after)]), alone=False, stdin=stdin)
+        if not word.startswith("-") and "=" not in word and word != UNKNOWN and args[position - 1] not in takes:
+            break
+    rest = list(split(args, takes, posix=True).words)
+    while rest and ("=" in rest[0] or rest[0] == UNKNOWN):
+        name, equals, value = rest[0].partition("=")
+        if equals:
+            reader.assign(name, value)
         rest = rest[1:]
     if not rest:
         reader.find("credentials", "it shows the environment, where secrets are kept")
         return UNKNOWN
     return reader.run(rest, stdin)
+
+
+def _split_string(args: list[str], position: int) -> tuple[str | None, list[str]]:
+    """The text that ``env -S`` splits into words, and the words after it."""
+    word = args[position]
+    if word in {"-S", "--split-string", "-vS", "-iS"}:
+        return (args[position + 1] if position + 1 < len(args) else ""), args[position + 2 :]
+    for start in ("-S", "--split-string=", "-vS", "-iS"):
+        if word.startswith(start):
+            return word[len(start) :], args[position + 1 :]
+    return None, []
 
 
 def _sudo(reader: Reader, argv: list[str], stdin: str | None) -> str:
@@ -300,6 +315,20 @@ def _expect(reader: Reader, argv: list[str], stdin: str | None) -> str:
     return UNKNOWN
 
 
+def _debugger(reader: Reader, argv: list[str], stdin: str | None) -> str:
+    words = [word for word in argv[1:] if " " in word]
+    for word in [*words, *(stdin or "").splitlines()]:
+        said = re.match(r"\s*(?:shell|!|platform shell|pipe|\|)\s*(.+)", plain(word))
+        if said:
+            reader.text(said[1])
+        if re.match(r"\s*(shell|!|platform|python|py|script|source|pipe|\||call|print|p|expr)\b", plain(word)):
+            reader.unreadable("a debugger runs what can't be read")
+    if "--args" in argv:
+        return reader.run(argv[argv.index("--args") + 1 :], stdin)
+    reader.project("a debugger runs the project's own code")
+    return UNKNOWN
+
+
 def _at(reader: Reader, argv: list[str], stdin: str | None) -> str:
     if argv[-1] in {"-l", "-V"} or argv[0].endswith("atq"):
         return UNKNOWN
@@ -339,6 +368,7 @@ PROGRAMS: dict[str, Program] = {
     "screen": _terminal,
     "byobu": _terminal,
     "expect": _expect,
+    **dict.fromkeys(("gdb", "lldb", "rust-gdb", "rust-lldb", "cgdb"), _debugger),
     "at": _at,
     "batch": _at,
     "atq": _at,
