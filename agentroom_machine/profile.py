@@ -57,6 +57,10 @@ class Profile:
         """Where runtimes get files of their own, such as the demo agent's memory."""
         return self.folder / "agents"
 
+    def policy_file(self, handle: str) -> Path:
+        """What the owner wrote about one agent, see danger.policy; absent unless they did."""
+        return self.folder / "policies" / f"{handle}.toml"
+
     def paired(self) -> bool:
         return self.settings_file.exists()
 

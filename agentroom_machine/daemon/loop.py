@@ -13,6 +13,7 @@ from typing import Protocol
 
 from agentroom_machine import wire
 from agentroom_machine.client import Client
+from agentroom_machine.confine.confinement import Confinement
 from agentroom_machine.daemon import processes, workspace
 from agentroom_machine.daemon.journal import Journal
 from agentroom_machine.daemon.lock import SecondDaemon
@@ -56,7 +57,8 @@ class Daemon:
         self._client, self._say, self._redact, self._wait = client, say, redact, wait
         self._environ = environ
         self._journal = Journal(profile.journal_file)
-        self._sessions = Sessions(self._journal, profile.scratch)
+        self._confinement = Confinement(profile, environ)
+        self._sessions = Sessions(self._journal, profile.scratch, self._confinement)
         self._owner = Owner(self._write)
         self._worktrees = profile.worktrees
         self._sender = Sender(

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from agentroom_machine import wire
+from agentroom_machine.confine import secrets
+from agentroom_machine.confine.confinement import Confined, Confinement
 from agentroom_machine.daemon.journal import Journal, SessionRecord
 from agentroom_machine.daemon.runtime import Opened, Runtime
 from agentroom_machine.profile import write_private
@@ -29,6 +32,9 @@ class Session:
     opened: Opened | None = None
     notices: list[str] = field(default_factory=list)
     """What the room should know about this session, said with its next turn."""
+    confined: Confined | None = None
+    unconfined: str = ""
+    """Why it runs without confinement."""
 
     def fits(self, agent: wire.AgentConfig, memory: int, cwd: Path) -> bool:
         same = (self.agent.runtime, self.agent.model, self.memory, self.cwd) == (
@@ -41,8 +47,8 @@ class Session:
 
 
 class Sessions:
-    def __init__(self, journal: Journal, scratch: Path) -> None:
-        self._journal, self._scratch = journal, scratch
+    def __init__(self, journal: Journal, scratch: Path, confinement: Confinement) -> None:
+        self._journal, self._scratch, self._confinement = journal, scratch, confinement
         self._live: dict[tuple[int, int], Session] = {}
 
     def awake(self) -> set[int]:
@@ -53,7 +59,7 @@ class Sessions:
         """The session of this agent in this room, in use until ``release``; raises RuntimeFailed or NotReady."""
         key = (offer.agent_id, offer.room_id)
         session = self._live.get(key)
-        if session and session.fits(offer.agent, offer.memory, cwd):
+        if session and session.fits(offer.agent, offer.memory, cwd) and await self._as_confined(session):
             session.busy, session.agent = True, offer.agent
             return session
         if session:
@@ -64,10 +70,16 @@ class Sessions:
     async def _begin(self, offer: wire.Offer, cwd: Path) -> Session:
         agent, around = offer.agent, Surroundings(scratch=self._scratch)
         how: Launch = launch(agent, around)
+        confined = None
+        unconfined = await asyncio.to_thread(self._confinement.why_not, agent)
+        if not unconfined:
+            room, memory = offer.room_id, offer.memory
+            confined = await self._confinement.enter(how, agent, room_id=room, memory=memory, cwd=cwd)
+            how = confined.launch
         runtime = Runtime(how, cwd, self._journal.journal_id)
         record = self._journal.session(offer.agent_id, offer.room_id)
         usable = record and (record.runtime, record.memory, record.cwd) == (agent.runtime, offer.memory, str(cwd))
-        session = Session(agent, offer.memory, runtime, cwd)
+        session = Session(agent, offer.memory, runtime, cwd, confined=confined, unconfined=unconfined)
         self._live[offer.agent_id, offer.room_id] = session
         try:
             trusted = self._trusted() if how.codex_hook else {}
@@ -79,12 +91,23 @@ class Sessions:
             await self.discard(session)
             raise
         session.notices += runtime.warnings
+        if unconfined:
+            session.notices.append(f"This agent's commands run without confinement: {unconfined}.")
+        elif confined and not confined.found.complete:
+            session.notices.append("The working directory is too large to find every secret file in it.")
         if record and session.opened.how == "new":
             why = "its memory was reset or it moved" if not usable else f"{shown_name(agent.runtime)} could not find it"
             session.notices.append(f"A new session begins: the earlier one is not continued, because {why}.")
         kept = SessionRecord(agent.runtime, offer.memory, str(cwd), session.opened.session_id)
         self._journal.keep_session(offer.agent_id, offer.room_id, kept)
         return session
+
+    async def _as_confined(self, session: Session) -> bool:
+        """Whether a live session still has the confinement that it should: a new secret file means a new box."""
+        unconfined = await asyncio.to_thread(self._confinement.why_not, session.agent)
+        if session.confined is None or unconfined:
+            return session.confined is None and unconfined == session.unconfined
+        return session.confined.still_fits(await asyncio.to_thread(secrets.look, session.cwd))
 
     async def _make_room(self) -> None:
         while len(self._live) >= MOST_LIVE:
@@ -102,6 +125,8 @@ class Sessions:
             if live is session:
                 del self._live[key]
         await session.runtime.close()
+        if session.confined:
+            await session.confined.close()
 
     async def let_go(self) -> int:
         """Ends what was idle too long, or died; returns how many."""

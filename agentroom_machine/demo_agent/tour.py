@@ -14,6 +14,7 @@ from agentroom_machine.demo_agent.picture import chart, png
 
 Step = Callable[[Hands], Awaitable[None]]
 _DAYS = [("Mon", 8), ("Tue", 6), ("Wed", 12), ("Thu", 4), ("Fri", 14)]
+_RUN = re.compile(r"\brun `([^`]+)`", re.IGNORECASE)
 _REMEMBER = re.compile(r"\bremember\b[:,]?\s+(?:that\s+|the word\s+)?(.+)", re.IGNORECASE)
 
 
@@ -21,8 +22,11 @@ async def respond(words: str, hands: Hands, memory: Memory) -> None:
     """Does what the words ask for; without a word that it knows, the whole tour."""
     text = words.replace("\u2060", "").lower()
     told = _REMEMBER.search(words.replace("\u2060", ""))
+    command = _RUN.search(words)
     if "did i tell you" in text or "what do you remember" in text or "which word" in text:
         await recall(hands, memory)
+    elif command:
+        await run(hands, command[1])
     elif told:
         memory.told.append(told[1].strip().rstrip(".!"))
         memory.keep()
@@ -34,6 +38,13 @@ async def respond(words: str, hands: Hands, memory: Memory) -> None:
             await steps[0](hands)
     else:
         await tour(hands)
+
+
+async def run(hands: Hands, command: str) -> None:
+    """Runs whatever command stands between backticks."""
+    done = await _try(hands, lambda: hands.run(command))
+    if done is not None:
+        await hands.say("Done." if done[0] == 0 else f"It ended with {done[0]}.")
 
 
 async def recall(hands: Hands, memory: Memory) -> None:

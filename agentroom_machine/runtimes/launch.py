@@ -59,6 +59,8 @@ class Launch:
     """The runtime must put each call to our hook; a call that did not come by it ends the turn."""
     codex_hook: bool = False
     """The hook must be trusted by its hash first."""
+    writes: tuple[Path, ...] = ()
+    """Files outside of the working directory that the runtime must be able to write."""
     verbatim: bool = True
     """The runtime takes the text of a prompt as it is."""
 
@@ -195,11 +197,14 @@ def _gemini(agent: wire.AgentConfig, around: Surroundings) -> Launch:
 def _demo(agent: wire.AgentConfig, around: Surroundings) -> Launch:
     env = agent_environment(around.environ)
     env |= {"AGENTROOM_DEMO_STATE": str(around.scratch / "demo")}
+    writes = []
     if log := around.environ.get("AGENTROOM_DEMO_LOG"):
         env["AGENTROOM_DEMO_LOG"] = log
+        writes.append(Path(log))
     if (root := str(Path(__file__).parent.parent.parent)) not in sys.path[1:]:
         env["PYTHONPATH"] = os.pathsep.join(filter(None, [root, env.get("PYTHONPATH")]))
-    return Launch("demo", [sys.executable, "-P", "-m", "agentroom_machine.demo_agent"], env, mode="ask")
+    command = [sys.executable, "-P", "-m", "agentroom_machine.demo_agent"]
+    return Launch("demo", command, env, mode="ask", writes=tuple(writes))
 
 
 def _custom(agent: wire.AgentConfig, around: Surroundings) -> Launch:

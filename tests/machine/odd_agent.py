@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import secrets
 import sys
 from pathlib import Path
 from typing import Any, cast
@@ -12,7 +13,7 @@ import acp
 from acp import schema
 from acp.interfaces import Client
 
-WORKER = "import os, pathlib, time; pathlib.Path('worker').write_text(str(os.getpid())); time.sleep(30)"
+WORKER = "import pathlib, sys, time; pathlib.Path('worker').write_text(sys.argv[1]); time.sleep(30)"
 NAMES = os.environ.get("ODD_MODES", "free,ask").split(",")
 MODES = schema.SessionModeState(
     current_mode_id="free", available_modes=[schema.SessionMode(id=name, name=name) for name in NAMES]
@@ -62,8 +63,8 @@ class OddAgent:
 
 
 async def leave_a_child() -> None:
-    """Starts a process in a session of its own, and waits until it runs."""
-    await asyncio.create_subprocess_exec(sys.executable, "-c", WORKER, start_new_session=True)
+    """Starts a process in a session of its own, and waits until it has written by which word to find it."""
+    await asyncio.create_subprocess_exec(sys.executable, "-c", WORKER, secrets.token_hex(8), start_new_session=True)
     while not Path("worker").exists():
         await asyncio.sleep(0.01)
 

@@ -1,0 +1,87 @@
+"""What of a git repository may be written inside: enough to commit, nothing that would later run outside."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+_PASSWORD = re.compile(r"(://)[^\s/@\"']+@")
+
+
+@dataclass
+class Kept:
+    """How a repository's places are to be mounted, in this order."""
+
+    write: list[Path] = field(default_factory=list)
+    read: list[Path] = field(default_factory=list)
+    replace: dict[Path, str] = field(default_factory=dict)
+    """Files shown with another text: settings without the passwords in their addresses."""
+
+
+def keep(git: Path, workdir: Path) -> Kept:
+    """Makes settings and hooks read-only: what an agent wrote there would run when its owner next uses git.
+
+    ``git`` is a ``.git``, a folder or the file of a worktree. The folder to which such a file points is opened only if
+    it points back, which nobody who is confined can forge.
+    """
+    kept = Kept()
+    if git.is_symlink():
+        return kept
+    if git.is_dir():
+        kept.write.append(git)  # a mount of its own, so that it can't be moved away and made anew
+        _close(git, kept)
+    elif git.is_file():
+        kept.read.append(git)
+        if (common := _common(git)) and not common.is_relative_to(workdir):
+            kept.write.append(common)
+            _close(common, kept)
+    return kept
+
+
+def common_folder(git: Path) -> Path | None:
+    """The folder with a repository's objects and settings, worktrees looked through; None when it can't be trusted."""
+    if git.is_symlink():
+        return None
+    return git if git.is_dir() else _common(git) if git.is_file() else None
+
+
+def _common(git: Path) -> Path | None:
+    try:
+        pointer = git.read_text(encoding="utf-8").strip()
+        if not pointer.startswith("gitdir: "):
+            return None
+        own = Path(os.path.realpath(git.parent / pointer.removeprefix("gitdir: ")))
+        back = own / (own / "gitdir").read_text(encoding="utf-8").strip()
+        if os.path.realpath(back) != os.path.realpath(git):
+            return None
+        common = Path(os.path.realpath(own / (own / "commondir").read_text(encoding="utf-8").strip()))
+    except (OSError, UnicodeError, ValueError):
+        return None
+    return common if own.parent == common / "worktrees" else None
+
+
+def _close(folder: Path, kept: Kept) -> None:
+    for place in _git_folders(folder):
+        hooks, config = place / "hooks", place / "config"
+        if not hooks.exists() and not hooks.is_symlink():
+            hooks.mkdir(exist_ok=True)  # else it could be made inside
+        if hooks.is_dir() and not hooks.is_symlink():
+            kept.read.append(hooks)
+        if config.is_file() and not config.is_symlink():
+            kept.read.append(config)
+            text = config.read_text(encoding="utf-8", errors="surrogateescape")
+            if _PASSWORD.search(text):
+                kept.replace[config] = _PASSWORD.sub(r"\1", text)
+
+
+def _git_folders(folder: Path) -> Iterator[Path]:
+    """The folder and those of its submodules."""
+    yield folder
+    modules = folder / "modules"
+    for base, folders, files in os.walk(modules):
+        if "HEAD" in files and "config" in files:
+            yield Path(base)
+            folders[:] = [name for name in folders if name == "modules"]
