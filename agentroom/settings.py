@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -89,7 +90,8 @@ SIGN_UP = env("SIGN_UP", "invite")
 """``closed``, ``invite`` (by an invite link) or ``open``."""
 
 INSTALLED_APPS = [
-    "daphne",
+    # Twisted costs every process a second and 20 MB: it is here for whoever serves with it.
+    *(["daphne"] if env("AGENTROOM_SERVER") == "daphne" or "runserver" in sys.argv else []),
     "django.contrib.admin",
     "django.contrib.auth",
     "django.contrib.contenttypes",

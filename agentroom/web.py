@@ -32,16 +32,17 @@ def main() -> None:
     if pump is not None:
         pump.start()
     try:
+        proxied = settings.SECURE_PROXY_SSL_HEADER is not None
         if server == "daphne":
-            serve_with_daphne(application, listener)
+            serve_with_daphne(application, listener, proxied=proxied)
         else:
-            serve_with_uvicorn(application, listener)
+            serve_with_uvicorn(application, listener, proxied=proxied)
     finally:
         if pump is not None:
             pump.stop()
 
 
-def serve_with_uvicorn(application: object, listener: socket.socket) -> None:
+def serve_with_uvicorn(application: object, listener: socket.socket, *, proxied: bool) -> None:
     import uvicorn
 
     config = uvicorn.Config(
@@ -52,6 +53,8 @@ def serve_with_uvicorn(application: object, listener: socket.socket) -> None:
         ws_per_message_deflate=False,
         # Long polls and open streams would hold the end for as long as they like.
         timeout_graceful_shutdown=5,
+        # Who called and how is a proxy's word only where there is one (TRUST_PROXY).
+        proxy_headers=proxied,
         forwarded_allow_ips=os.environ.get("FORWARDED_ALLOW_IPS", "127.0.0.1"),
         log_config=None,
         access_log=False,
@@ -60,7 +63,7 @@ def serve_with_uvicorn(application: object, listener: socket.socket) -> None:
     uvicorn.Server(config).run(sockets=[listener])
 
 
-def serve_with_daphne(application: object, listener: socket.socket) -> None:
+def serve_with_daphne(application: object, listener: socket.socket, *, proxied: bool) -> None:
     from daphne.server import Server
 
     # The parent listens with a long backlog; Twisted's own is 50, too short for many waiters.
@@ -69,6 +72,7 @@ def serve_with_daphne(application: object, listener: socket.socket) -> None:
         endpoints=[f"fd:fileno={listener.fileno()}"],
         http_timeout=None,
         application_close_timeout=5,
+        proxy_forwarded_address_header="X-Forwarded-For" if proxied else None,
         server_name="Agentroom",
         verbosity=0,
     ).run()

@@ -8,6 +8,7 @@ import socket
 import stat
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import httpx
@@ -204,3 +205,40 @@ def answer_one(person: Person, asked: list[str]) -> bool:
         person.press(f"/questions/{question[0]}/", "Approve once")
         return bool(question[1] != "start")
     return False
+
+
+@pytest.mark.parametrize("said", ["0", "many", "2"])
+def test_a_number_of_web_processes_that_does_not_fit_is_refused(
+    up: Up, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WEB_PROCESSES", said)
+    up.stack.environment.pop("REDIS_URL", None)
+    process = up.start()
+    until(lambda: not process.alive)
+    assert process.returncode == 1
+    assert "WEB_PROCESSES" in process.said()
+
+
+@pytest.mark.postgres
+def test_several_web_processes_and_workers_serve_one_room(up: Up, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WEB_PROCESSES", "3")
+    process = up.ready()
+    commands = [" ".join(child.cmdline()) for child in process.tree()]
+    assert sum("agentroom.web" in command for command in commands) == 3
+    assert sum("worker" in command for command in commands) == 1
+    assert sum("beat" in command for command in commands) == 1
+    link = re.search(rf"{up.url}/first/\S+", process.said())
+    assert link
+    alice = up.browser()
+    form, button = alice.get(link[0]).form_to(link[0])
+    alice.press(alice.get(link[0]), button.text, {"handle": "alice", "password": PASSWORD}, to=form.action)
+    kitchen = alice.make_room("kitchen")
+    with ExitStack() as held:
+        watches = [held.enter_context(alice.watch(kitchen)) for _ in range(9)]
+        for number in range(5):
+            alice.ask(kitchen, f"message {number}")
+        for watch in watches:
+            watch.until("message 4")
+            seqs = [part.seq for part in watch.parts if "message" in part.html]
+            assert seqs == sorted(set(seqs))
+    assert process.end(within=10) == 0

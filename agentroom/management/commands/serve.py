@@ -104,7 +104,16 @@ def programs(listener: socket.socket) -> list[Program]:
     python = [sys.executable, "-m"]
     fd = listener.fileno()
     environment = {"PYTHONPATH": str(settings.BASE_DIR)}
-    tree = [Program("The web server", [*python, "agentroom.web", str(fd)], (fd,), environment)]
+    count = web_processes()
+    tree = [
+        Program(
+            f"Web server {n}" if count > 1 else "The web server",
+            [*python, "agentroom.web", str(fd)],
+            (fd,),
+            environment,
+        )
+        for n in range(1, count + 1)
+    ]
     if settings.SCALED:
         celery = [*python, "celery", "--app", "agentroom.celery", "--quiet"]
         calm = ["--loglevel", "WARNING"]
@@ -116,6 +125,16 @@ def programs(listener: socket.socket) -> list[Program]:
             Program("The scheduler", [*celery, *beat], (), environment),
         ]
     return tree
+
+
+def web_processes() -> int:
+    """How many share the listening socket; more than one only with Redis, which carries nudges between them."""
+    asked = os.environ.get("WEB_PROCESSES", "1")
+    if not asked.isdigit() or not 1 <= int(asked) <= 64:
+        raise CommandError(f"WEB_PROCESSES is {asked!r}: say a number from 1 to 64.")
+    if int(asked) > 1 and not settings.SCALED:
+        raise CommandError("WEB_PROCESSES: more than one wants Redis (REDIS_URL), so that they hear of each other.")
+    return int(asked)
 
 
 def ready(host: str, port: int) -> bool:
