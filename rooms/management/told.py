@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
@@ -13,6 +15,9 @@ from django.urls import reverse
 
 from rooms.errors import NotFound, RuleError
 from rooms.models import User
+
+SERVED_AT = "served-at"
+"""The file of the data folder in which ``serve`` notes its own PUBLIC_URL."""
 
 
 class Told(BaseCommand):
@@ -44,5 +49,13 @@ def person_called(handle: str) -> User:
 
 
 def address(name: str, *args: str | int) -> str:
-    """The full URL of a page, as people outside reach it."""
-    return settings.PUBLIC_URL + reverse(name, args=args)
+    """The full URL of a page, as people reach the server that runs on this data."""
+    return public_url() + reverse(name, args=args)
+
+
+def public_url() -> str:
+    """What PUBLIC_URL says; without it, where the server said that it is: a script need not know its port."""
+    kept: Path = settings.DATA / SERVED_AT
+    if not os.environ.get("PUBLIC_URL") and kept.exists():
+        return kept.read_text(encoding="utf-8").strip()
+    return str(settings.PUBLIC_URL)

@@ -19,6 +19,7 @@ from django.urls import reverse
 
 from agentroom.supervisor import Failed, Program, Tree
 from rooms import membership
+from rooms.management.told import SERVED_AT
 from rooms.models import User
 
 READY_WITHIN = 60
@@ -49,6 +50,7 @@ class Command(BaseCommand):
                     if tree.stopping:
                         return
                     raise CommandError(f"The server was not ready within {READY_WITHIN} s; its words are above.")
+                (settings.DATA / SERVED_AT).write_text(settings.PUBLIC_URL, encoding="utf-8")
                 self.say(f"Ready: {settings.PUBLIC_URL}")
                 if demo:
                     # The demo brings the owner's side with it, which a server does without.
