@@ -78,8 +78,7 @@ def test_it_is_ready_within_ten_seconds_and_the_first_link_makes_the_first_owner
     own = sum(sum(program.cpu_times()[:2]) for program in process.tree())
     assert min(took, own) < 10, (took, own)
     assert f"Ready: {up.url}\n" in process.said()
-    link = re.search(rf"{up.url}/first/\S+", process.said())
-    assert link
+    link = until(lambda: re.search(rf"{up.url}/first/\S+/", process.said()), what=process.said)
     alice = up.browser()
     page = alice.get(link[0])
     form, button = page.form_to(link[0])
@@ -249,8 +248,7 @@ def test_several_web_processes_and_workers_serve_one_room(up: Up, monkeypatch: p
     assert sum("agentroom.web" in command for command in commands) == 3
     assert sum("worker" in command for command in commands) == 1
     assert sum("beat" in command for command in commands) == 1
-    link = re.search(rf"{up.url}/first/\S+", process.said())
-    assert link
+    link = until(lambda: re.search(rf"{up.url}/first/\S+/", process.said()), what=process.said)
     alice = up.browser()
     form, button = alice.get(link[0]).form_to(link[0])
     alice.press(alice.get(link[0]), button.text, {"handle": "alice", "password": PASSWORD}, to=form.action)
