@@ -226,9 +226,14 @@ class StartReply(Wire):
 
 
 class StopRequest(Wire):
-    """POST /api/machine/stop: cancels what waits for this machine; ``now`` also ends what runs."""
+    """POST /api/machine/stop: cancels what waits for this machine; ``now`` also ends what runs.
+
+    With ``person`` or ``agent``, only what waits in that person's name, or for that agent, and nothing that runs.
+    """
 
     now: bool = False
+    person: Annotated[str, StringConstraints(max_length=32)] = ""
+    agent: Annotated[str, StringConstraints(max_length=32)] = ""
 
 
 class StopReply(Wire):

@@ -1,4 +1,8 @@
-"""The trail of what was decided and done, for each owner: it only grows, and each line carries a hash over the last."""
+"""The trail of what was decided and done, for each owner: it only grows, and each line carries a hash over the last.
+
+It names rooms, people and messages as they were called then, and quotes actions that were put to the owner. It quotes
+nothing that people said: clean-up of words leaves the decisions.
+"""
 
 from __future__ import annotations
 
@@ -10,13 +14,21 @@ from django.utils import timezone
 
 from approvals.models import AuditRecord
 from messaging.log import clean
-from rooms.models import User
+from rooms.models import Agent, User
 from rooms.rules import rule
 
 
 @rule
 def write(
-    owner: User | int, what: str, *, who: str, room: str = "", about: str = "", in_name_of: str = "", decision: str = ""
+    owner: User | int,
+    what: str,
+    *,
+    who: str,
+    room: str = "",
+    agent: Agent | None = None,
+    about: str = "",
+    in_name_of: str = "",
+    decision: str = "",
 ) -> AuditRecord:
     """Add a line to the owner's trail. ``who`` and ``in_name_of`` are handles as they are now."""
     owner_id = owner if isinstance(owner, int) else owner.pk
@@ -24,8 +36,9 @@ def write(
         User.objects.select_for_update().only("pk").get(pk=owner_id)
     last = AuditRecord.objects.filter(owner_id=owner_id).order_by("-number").first()
     record = AuditRecord(
-        owner_id=owner_id, number=last.number + 1 if last else 1, room=clean(room), who=clean(who), what=what,
-        about=clean(about), in_name_of=clean(in_name_of), decision=decision, at=timezone.now(),
+        owner_id=owner_id, number=last.number + 1 if last else 1, room=clean(room), agent=agent.handle if agent else "",
+        who=clean(who), what=what, about=clean(about), in_name_of=clean(in_name_of), decision=decision,
+        at=timezone.now(),
     )  # fmt: skip
     record.digest = digest(last.digest if last else "", record)
     record.save(force_insert=True)
@@ -35,7 +48,7 @@ def write(
 def digest(previous: str, record: AuditRecord) -> str:
     """SHA-256, hex, over the previous line's digest and this line."""
     form = [
-        previous, record.owner_id, record.number, record.room, record.who, record.what, record.about,
+        previous, record.owner_id, record.number, record.room, record.agent, record.who, record.what, record.about,
         record.in_name_of, record.decision, record.at.isoformat(),
     ]  # fmt: skip
     return hashlib.sha256(json.dumps(form, ensure_ascii=False, separators=(",", ":")).encode()).hexdigest()

@@ -5,24 +5,22 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
+from agentroom_machine.wire import MAX_TEXT
 from approvals import audit
-from approvals.models import Approval, Grant, Turn
+from approvals.models import AnswerTimes, Approval, Grant, Turn
 from messaging import log, nudge
 from messaging.models import Entry
-from rooms.access import lock_rooms
-from rooms.errors import Conflict
+from rooms.errors import Conflict, Refused
 from rooms.models import Agent, Member, User
 from rooms.rules import rule
 
-TOOL_LAPSES = timedelta(minutes=60)
-FOUR_LAPSE = timedelta(minutes=15)
-QUESTION_LAPSES = timedelta(days=1)
 FOUR = ("push", "delete", "spend", "credentials", "unreadable")
+"""What always pauses, whatever was granted, and wants a recent sign-in: the four kinds, and what nobody could read."""
 
 WORDS = {
     "once": "approved",
@@ -42,12 +40,15 @@ def grants_for(agent: Agent, member: Member) -> QuerySet[Grant]:
     )
 
 
-def level(agent: Agent, member: Member) -> Grant.Level:
-    """What happens when this member asks this agent: the owner's own requests run; deny wins; else the room's word."""
-    if member.user_id is not None and member.user_id == agent.owner_id:
-        return Grant.Level.ALWAYS
-    if member.user_id is None:
+def level(agent: Agent, member: Member | None) -> Grant.Level:
+    """What happens when this member asks this agent: the owner's own requests run; deny wins; else the room's word.
+
+    Where nobody stands behind a request, the owner is asked.
+    """
+    if member is None or member.user_id is None:
         return Grant.Level.ASK
+    if member.user_id == agent.owner_id:
+        return Grant.Level.ALWAYS
     grants = list(grants_for(agent, member))
     levels = {grant.level for grant in grants}
     if Grant.Level.DENY in levels:
@@ -94,7 +95,21 @@ def waiting_for(user: User) -> QuerySet[Approval]:
 def action_digest(subject: str, action: str, options: Sequence[str] = ()) -> str:
     """SHA-256, hex, over exactly what is asked; an answer is bound to it."""
     form = json.dumps([subject, action, list(options)], ensure_ascii=False, separators=(",", ":"))
-    return hashlib.sha256(form.encode()).hexdigest()
+    return hashlib.sha256(form.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def whole(approval: Approval) -> bool:
+    """Whether what is stored is exactly what was asked. What can't be shown whole can't be approved."""
+    return approval.action_digest == action_digest(approval.subject, approval.action, approval.options)
+
+
+def lapses_at(agent: Agent, subject: str) -> datetime | None:
+    """When a question that is asked now lapses to no; None for never."""
+    times = AnswerTimes.objects.filter(agent=agent).first() or AnswerTimes()
+    minutes = {"start": times.start_minutes, "question": times.question_minutes}.get(
+        subject, times.four_minutes if subject in FOUR else times.tool_minutes
+    )
+    return timezone.now() + timedelta(minutes=minutes) if minutes else None
 
 
 @rule
@@ -111,21 +126,21 @@ def ask_owner(
     connection: str = "",
     client_id: str = "",
 ) -> Approval:
-    """Store a question. The same key again is the same question; with another action it is a Conflict."""
-    title, action, short, options = log.clean(title), log.clean(action), log.clean(short), log.clean(list(options))
+    """Store a question. The same key again is the same question; with another action it is a Conflict.
+
+    Its digest is over what was asked. Where that can't be stored or shown as it is, the two differ ever after.
+    """
     bound = action_digest(subject, action, options)
+    title, action, short, options = log.clean(title), log.clean(action), log.clean(short), log.clean(list(options))
     if key:
         known = Approval.objects.filter(turn=turn, key=key).first()
         if known is not None:
             if known.action_digest != bound:
                 raise Conflict("That question was asked before with another action.")
             return known
-    lapses = {Approval.Subject.START: None, Approval.Subject.QUESTION: QUESTION_LAPSES}.get(
-        Approval.Subject(subject), FOUR_LAPSE if subject in FOUR else TOOL_LAPSES
-    )
     approval = Approval.objects.create(
-        turn=turn, key=key, subject=subject, title=title, action=action, short=short, options=options, call=call,
-        action_digest=bound, expires_at=timezone.now() + lapses if lapses else None,
+        turn=turn, key=key, subject=subject, title=title[:2000], action=action[:MAX_TEXT], short=short[:2000],
+        options=options, call=call, action_digest=bound, expires_at=lapses_at(turn.agent, subject),
     )  # fmt: skip
     tell(approval, "asked", connection=connection, client_id=client_id)
     nudge.user(turn.agent.owner_id)
@@ -137,8 +152,24 @@ def ask_owner(
 
 
 @rule
+def ask_more(approval: Approval, *, action: str, title: str, short: str) -> bool:
+    """Put more into an open question: whoever read the old one can't answer it any more. False when it was decided."""
+    bound = action_digest(approval.subject, action, approval.options)
+    won = Approval.objects.filter(pk=approval.pk, verdict="", action_digest=approval.action_digest).update(
+        action=log.clean(action)[:MAX_TEXT], action_digest=bound, title=title[:2000], short=short[:2000]
+    )
+    if won:
+        approval.action, approval.action_digest, approval.title, approval.short = action, bound, title, short
+        tell(approval, "asked")
+        _changed(approval)
+    return bool(won)
+
+
+@rule
 def decide(user: User, approval: Approval, *, verdict: str, note: str = "", in_room: bool = True) -> None:
     """Write the verdict if nobody was first; Conflict names who was. ``in_room``: the room may read the note."""
+    if verdict != "no" and not whole(approval):
+        raise Refused("This can't be shown whole, so it can't be approved. Decline it.")
     now = timezone.now()
     won = (
         Approval.objects.filter(pk=approval.pk, verdict="", action_digest=approval.action_digest)
@@ -149,13 +180,19 @@ def decide(user: User, approval: Approval, *, verdict: str, note: str = "", in_r
         raise Conflict(already(Approval.objects.select_related("decided_by").get(pk=approval.pk)))
     approval.verdict, approval.note, approval.decided_by, approval.decided_at = verdict, note, user, now
     tell(approval, verdict, by=user.username, note=note if in_room else "")
+    _audit(approval, who=user.username)
+    _changed(approval)
+
+
+def _audit(approval: Approval, *, who: str = "") -> None:
     turn = approval.turn
+    # A request's words are the room's, and may be cleaned up; an action was put to the owner.
+    said = approval.subject in (Approval.Subject.START, Approval.Subject.QUESTION)
     audit.write(
-        turn.agent.owner_id, f"answer {approval.subject}", who=user.username, room=turn.room.name,
-        about=approval.action or approval.title, decision=verdict,
+        turn.agent.owner_id, f"answer {approval.subject}", who=who, room=turn.room.name, agent=turn.agent,
+        about=f"message {turn.entry.seq}" if said else approval.action or approval.title, decision=approval.verdict,
         in_name_of=turn.principal.username if turn.principal else "",
     )  # fmt: skip
-    _changed(approval)
 
 
 def already(approval: Approval) -> str:
@@ -169,39 +206,23 @@ def already(approval: Approval) -> str:
 
 def close(turn: Turn, verdict: str = "gone", *, keys: Sequence[str] | None = None) -> int:
     """End the open questions of a turn (or those with these keys) without a decision."""
-    approvals = Approval.objects.filter(turn=turn, verdict="").select_related("turn__agent__owner", "turn__room")
+    approvals = Approval.objects.filter(turn=turn, verdict="")
     if keys is not None:
         approvals = approvals.filter(key__in=keys)
-    closed = 0
-    for approval in approvals.order_by("pk"):
-        if Approval.objects.filter(pk=approval.pk, verdict="").update(verdict=verdict, decided_at=timezone.now()):
-            closed += 1
-            tell(approval, verdict)
-            _changed(approval)
-    return closed
+    return sum(end_undecided(pk, verdict) for pk in approvals.order_by("pk").values_list("pk", flat=True))
 
 
-def lapse() -> int:
-    """Turn every question whose time is over into a no."""
-    due = Approval.objects.filter(verdict="", expires_at__lte=timezone.now()).values_list("pk", "turn__room_id")
-    return sum(_lapse(pk, room_id) for pk, room_id in list(due[:200]))
-
-
-@rule
-def _lapse(approval_id: int, room_id: int) -> int:
-    lock_rooms([room_id])
-    approval = Approval.objects.select_related("turn__agent__owner", "turn__room", "turn__entry").get(pk=approval_id)
-    now = timezone.now()
-    if not Approval.objects.filter(pk=approval_id, verdict="").update(verdict="lapsed", decided_at=now):
-        return 0
-    approval.verdict = "lapsed"
-    tell(approval, "lapsed")
-    audit.write(
-        approval.turn.agent.owner_id, f"answer {approval.subject}", who="", room=approval.turn.room.name,
-        about=approval.action or approval.title, decision="lapsed",
-    )  # fmt: skip
+def end_undecided(approval_id: int, verdict: str) -> bool:
+    """Write ``gone`` or ``lapsed`` where nobody decided. Under the room's lock."""
+    if not Approval.objects.filter(pk=approval_id, verdict="").update(verdict=verdict, decided_at=timezone.now()):
+        return False
+    approval = Approval.objects.select_related(
+        "turn__agent__owner", "turn__room", "turn__entry", "turn__principal"
+    ).get(pk=approval_id)
+    tell(approval, verdict)
+    _audit(approval)
     _changed(approval)
-    return 1
+    return True
 
 
 def _changed(approval: Approval) -> None:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from approvals import consent, control
+from approvals import control, turns
 from approvals.models import Turn
 from messaging import nudge
 
 
 def lapse() -> None:
     """Questions whose time is over are answered no."""
-    consent.lapse()
+    turns.lapse()
 
 
 def expire() -> None:

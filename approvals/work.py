@@ -151,6 +151,8 @@ def _new_offers(
     for turn in turns.queue_of(ready):
         if len(offers) >= slots:
             break
+        if turn.cause == "mail" and turn.agent_id in request.asleep and not turn.agent.wake_for_mail:
+            continue  # mail starts no process
         if turn.agent_id not in busy and turns.offer(turn, machine):
             busy.add(turn.agent_id)
             offers.append(turn)
@@ -186,7 +188,7 @@ def config(agent: Agent) -> wire.AgentConfig:
 
 def _as_offer(turn: Turn) -> wire.Offer:
     seat = Member.objects.get(room=turn.room_id, agent=turn.agent_id)
-    author = turn.entry.author
+    author, messages = turn.entry.author, turns.messages(turn)
     return wire.Offer(
         turn_id=turn.pk,
         claim_id=turn.claim_id,
@@ -197,14 +199,22 @@ def _as_offer(turn: Turn) -> wire.Offer:
         principal=turn.principal.username if turn.principal else "",
         principal_is_owner=turn.principal_id == turn.agent.owner_id,
         author=author.handle if author else "",
-        body=turn.entry.body,
+        body=_body(messages),
         attachments=[
             wire.Attached(sha256=file.sha256, name=file.name, content_type=file.content_type, size=file.size)
-            for file in turn.entry.attachments.all()
+            for entry in messages
+            for file in entry.attachments.all()
         ],
         context=_context(turn, seat),
         agent=config(turn.agent),
     )
+
+
+def _body(messages: Sequence[Entry]) -> str:
+    """The words that are asked; where several wrote, each under who it was."""
+    if len(messages) == 1:
+        return messages[0].body
+    return "\n\n".join(f"{entry.author.handle if entry.author else ''} wrote:\n{entry.body}" for entry in messages)
 
 
 def _context(turn: Turn, seat: Member) -> list[wire.Said]:
@@ -228,6 +238,8 @@ def _context(turn: Turn, seat: Member) -> list[wire.Said]:
     room_left = CONTEXT_CHARACTERS
     for entry in messages:
         body = entry.body[:2000]
+        if not body:
+            continue  # a file alone, or blanked
         room_left -= len(body)
         if room_left < 0:
             break

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from django.db import connection
+from django.db import connection, transaction
 from django.utils import timezone
 
-from messaging import nudge
-from messaging.models import Entry
+from messaging import files, nudge
+from messaging.models import Anchor, Attachment, Entry
 from rooms.errors import Conflict, NotFound
 from rooms.models import Member, Room
 from rooms.rules import rule
@@ -178,3 +178,51 @@ def children(room_id: int, parent_seqs: Iterable[int]) -> list[Entry]:
     return list(
         Entry.objects.filter(room_id=room_id, parent_seq__in=list(parent_seqs)).select_related("author").order_by("seq")
     )
+
+
+BLANK = {"blanked": True}
+"""All that is left of what a blanked entry said, beside its hash."""
+
+
+@rule
+def blank(room_id: int, entries: Sequence[Entry], *, by: Member, words: str) -> Entry:
+    """Take the words and files out of these entries for good and say who did it. Their hashes and numbers stay.
+
+    They are of one room, and of one turn if of any; who may is the caller's to find out.
+    """
+    seqs = sorted(entry.seq for entry in entries)
+    first = entries[0]
+    turn = first.data.get("turn")
+    about = {"seqs": seqs, "by": by.handle, **({"turn": turn} if isinstance(turn, int) else {})}
+    lost = list(Attachment.objects.filter(entry__in=entries))
+    Attachment.objects.filter(pk__in=[attachment.pk for attachment in lost]).delete()
+    Entry.objects.filter(room=room_id, seq__in=seqs).update(subject="", body="", data=BLANK)
+    [told] = append(room_id, New(Entry.Kind.BLANKED, author=by, body=words, data=about, parent_seq=first.parent_seq))
+    transaction.on_commit(lambda: _forget(lost))
+    return told
+
+
+def _forget(lost: Iterable[Attachment]) -> None:
+    """Remove bytes that nothing names any more."""
+    for attachment in lost:
+        if not Attachment.objects.filter(source=attachment.source, sha256=attachment.sha256).exists():
+            files.path(attachment.source, attachment.sha256).unlink(missing_ok=True)
+
+
+@rule
+def purge(room_id: int, through: int) -> int:
+    """Remove a room's entries up to and with this number, and keep where its chain goes on. Returns how many went.
+
+    Whoever calls has ended what still waits in them.
+    """
+    last = Entry.objects.filter(room=room_id, seq__lte=through).order_by("-seq").first()
+    if last is None:
+        return 0
+    Anchor.objects.update_or_create(
+        room_id=room_id, defaults={"seq": last.seq, "digest": last.digest, "at": timezone.now()}
+    )
+    lost = list(Attachment.objects.filter(entry__room=room_id, entry__seq__lte=last.seq))
+    removed = Entry.objects.filter(room=room_id, seq__lte=last.seq).count()
+    Entry.objects.filter(room=room_id, seq__lte=last.seq).delete()
+    transaction.on_commit(lambda: _forget(lost))
+    return removed

@@ -60,8 +60,14 @@ def store(
     principal: int | None,
     files: Sequence[File] = (),
     data: dict[str, object] | None = None,
+    subject: str = "",
+    source_turn: int | None = None,
+    hop: int = 0,
 ) -> tuple[Entry, bool]:
-    """Append a message and put it into each recipient's inbox. Second value: whether it is new."""
+    """Append a message and put it into each recipient's inbox. Second value: whether it is new.
+
+    ``source_turn``: the turn in which an agent wrote it; ``hop``: how many agents it came through.
+    """
     if not body.strip() and not files:
         raise Invalid("Write something first.", field="body")
     if len(body) > MAX_BODY:
@@ -77,7 +83,10 @@ def store(
             author=author,
             body=body.replace("\r\n", "\n"),
             data={"mentions": mentions, "files": [file.name for file in files], **(data or {})},
+            subject=subject,
             principal=principal,
+            source_turn=source_turn,
+            hop=hop,
             connection=connection,
             client_id=client_id,
         ),

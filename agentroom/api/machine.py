@@ -119,7 +119,11 @@ def facts(request: HttpRequest, body: wire.Report) -> wire.Receipt:
 @router.post("/stop", response=wire.StopReply)
 def stop(request: HttpRequest, body: wire.StopRequest) -> wire.StopReply:
     """Cancel what waits for this machine; ``now`` also ends what runs."""
-    cancelled, stopping = control.stop_machine(caller(request), now=body.now)
+    machine = caller(request)
+    if body.person or body.agent:
+        cancelled = control.cancel_waiting(machine, person=body.person, agent=body.agent)
+        return wire.StopReply(cancelled=cancelled, stopping=0)
+    cancelled, stopping = control.stop_machine(machine, now=body.now)
     return wire.StopReply(cancelled=cancelled, stopping=stopping)
 
 
@@ -145,7 +149,7 @@ def get_file(request: HttpRequest, turn_id: int, sha256: str) -> FileResponse:
     """A file that is attached to a request which this machine runs."""
     machine = caller(request)
     turn = Turn.objects.filter(pk=turn_id, machine=machine, status__in=["offered", "running"]).first()
-    found = Attachment.objects.filter(entry=turn.entry_id, sha256=sha256).first() if turn else None
+    found = Attachment.objects.filter(entry__in=turns.messages(turn), sha256=sha256).first() if turn else None
     if found is None:
         raise NotFound(ABSENT)
     try:

@@ -53,8 +53,8 @@ def compose(offer: wire.Offer, files: Sequence[str] = (), *, new_session: bool =
     if files:
         listed = "\n".join(f"- {guard(path)}" for path in files)
         parts.append(f"Attached to the request, in your working directory:\n{listed}")
-    behalf = "" if author == principal else f", in the name of {principal}"
-    owner = " (your owner)" if offer.principal_is_owner else ""
+    behalf = "" if author == principal else f", in the name of {principal}" if principal else ", in nobody's name"
+    owner = " (your owner)" if offer.principal_is_owner and not behalf else ""
     parts.append(f"Message from {author}{owner}{behalf}:\n\n{quote(offer.body)}")
     return "\n\n".join(parts)
 

@@ -38,7 +38,7 @@ def pause_agent(owner: User, agent_id: int, *, paused: bool) -> Agent:
                 data={"member": seat.pk, "handle": seat.handle, "what": words, "by": owner.username},
             ),
         )  # fmt: skip
-    audit.write(owner, words, who=owner.username, about=agent.handle)
+    audit.write(owner, words, who=owner.username, agent=agent)
     if agent.machine_id:
         nudge.machine(agent.machine_id)
     agent.refresh_from_db()
@@ -56,7 +56,7 @@ def retire_agent(owner: User, agent_id: int) -> None:
     Connection.objects.filter(agent=agent, revoked_at=None).update(revoked_at=timezone.now())
     # The handle is free again for another agent of this owner.
     Agent.objects.filter(pk=agent.pk).update(retired_at=timezone.now(), handle=f"{agent.handle[:20]}-{agent.pk}"[:32])
-    audit.write(owner, "retire agent", who=owner.username, about=agent.handle)
+    audit.write(owner, "retire agent", who=owner.username, agent=agent)
     if agent.machine_id:
         nudge.machine(agent.machine_id)
 

@@ -44,7 +44,8 @@ def set_grant(
         agent=agent, **key, defaults={"level": level, "expires_at": expires_at, "updated_at": timezone.now()}
     )
     if level != Grant.Level.ALWAYS:
-        cancel_under(agent, member, person, by=owner, note="Its permission changed.")
+        denied = level == Grant.Level.DENY
+        cancel_under(agent, member, person, by=owner, note="Its permission changed.", asked=denied)
     _audit_grant(owner, grant, level)
     return grant
 
@@ -103,6 +104,7 @@ def expire_grant(grant_id: int) -> int:
     lock_rooms(_shared_rooms(grant.agent, grant.member, grant.person))
     deleted, _ = Grant.objects.filter(pk=grant_id, expires_at__lte=timezone.now()).delete()
     if deleted:
+        cancel_under(grant.agent, grant.member, grant.person, by=None, note="The time of its permission was over.")
         _audit_grant(grant.agent.owner, grant, "ended")
     return deleted
 
@@ -111,6 +113,6 @@ def _audit_grant(owner: User, grant: Grant, decision: str) -> None:
     person = grant.person or (grant.member.user if grant.member else None)
     audit.write(
         owner, "grant", who=owner.username, room=grant.member.room.name if grant.member else "",
-        about=f"{grant.agent.handle}{' until ' + grant.expires_at.isoformat() if grant.expires_at else ''}",
+        agent=grant.agent, about=f"until {grant.expires_at.isoformat()}" if grant.expires_at else "",
         in_name_of=person.username if person else "", decision=decision,
     )  # fmt: skip

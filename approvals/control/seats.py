@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.utils import timezone
 
 from approvals import audit
-from approvals.control.waiting import cancel_all
+from approvals.control.waiting import cancel_all, mark_outlived
 from approvals.models import Grant, Turn
 from messaging import log, nudge
 from messaging.models import Entry
@@ -77,6 +77,7 @@ def unseat(member: Member, *, by: User | None, what: str) -> None:
     if member.user_id is not None:
         Grant.objects.filter(member=member).delete()
         cancel_all(waiting.filter(principal=member.user_id), by=by, note=words)
+        mark_outlived(Turn.objects.filter(room=member.room_id, principal=member.user_id), words)
         for seat in Member.objects.filter(room=member.room_id, agent__owner=member.user_id, left_at=None):
             unseat(seat, by=by, what="owner left")
         nudge.user(member.user_id)

@@ -9,7 +9,7 @@ from approvals.control.waiting import cancel_all
 from approvals.models import Turn
 from messaging import nudge
 from rooms.access import lock_rooms
-from rooms.errors import Conflict, Refused
+from rooms.errors import Conflict, Invalid, Refused
 from rooms.models import Machine, User
 from rooms.rules import rule
 
@@ -33,7 +33,8 @@ def stop_turn(user: User, turn_id: int) -> Turn:
         "stop",
         who=user.username,
         room=turn.room.name,
-        about=turn.agent.handle,
+        agent=turn.agent,
+        about=f"message {turn.entry.seq}",
         decision="stopping",
     )
     if turn.machine_id:
@@ -73,3 +74,26 @@ def stop_machine(machine: Machine, *, now: bool) -> tuple[int, int]:
         decision=f"{cancelled} cancelled, {stopping} stopping",
     )  # fmt: skip
     return cancelled, stopping
+
+
+@rule
+def cancel_waiting(machine: Machine, *, person: str = "", agent: str = "") -> int:
+    """`agentroom stop --person X | --agent Y`: cancel what waits for this machine's agents so.
+
+    What runs goes on. Returns how many were cancelled.
+    """
+    waiting = Turn.objects.filter(agent__machine=machine, status__in=Turn.WAITING)
+    if agent:
+        if not machine.agents.filter(handle=agent, retired_at=None).exists():
+            raise Invalid(f"No agent of this machine is called {agent}.", field="agent")
+        waiting = waiting.filter(agent__handle=agent, agent__retired_at=None)
+    if person:
+        waiting = waiting.filter(principal__username=person)
+    lock_rooms(waiting.values_list("room_id", flat=True))
+    cancelled = cancel_all(waiting, by=machine.owner, note=f"{machine.owner.username} stopped what waits.")
+    whose = " ".join(word for word in (agent and f"agent {agent}", person and f"person {person}") if word)
+    audit.write(
+        machine.owner, "stop", who=machine.owner.username, about=f"{machine.name}: {whose}",
+        decision=f"{cancelled} cancelled",
+    )  # fmt: skip
+    return cancelled

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from approvals.turns.answering import answer
+from approvals.turns.answering import answer, lapse
 from approvals.turns.asking import WEB, ask
 from approvals.turns.own import RETRIABLE, cancel, change, own_turn, place, retry
-from approvals.turns.running import allowed, finish, offer, queue_of, start, take_back
-from approvals.turns.steps import end, tell
+from approvals.turns.passing import send
+from approvals.turns.running import allowed, finish, held, messages, offer, queue_of, start, take_back
+from approvals.turns.steps import end, notice, queue, tell
 
 __all__ = [
     "RETRIABLE",
@@ -18,11 +19,17 @@ __all__ = [
     "change",
     "end",
     "finish",
+    "held",
+    "lapse",
+    "messages",
+    "notice",
     "offer",
     "own_turn",
     "place",
+    "queue",
     "queue_of",
     "retry",
+    "send",
     "start",
     "take_back",
     "tell",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from approvals.models import Turn
-from approvals.turns.asking import WEB, begin
+from approvals.turns.asking import WEB, begin, spoke
 from approvals.turns.running import whole
 from approvals.turns.steps import end
 from messaging import mail
@@ -44,6 +44,7 @@ def change(user: User, turn_id: int, *, body: str, client_id: str) -> Entry:
     )  # fmt: skip
     if not end(turn, Turn.Status.CANCELLED, by=user, note=f"Changed: see {entry.seq}."):
         raise Conflict("It has started meanwhile, and can't be changed any more.")
+    spoke(entry)
     begin(entry, seat, member)
     return entry
 
@@ -57,6 +58,8 @@ def retry(user: User, turn_id: int, *, client_id: str) -> Entry:
         return known
     if turn.status not in RETRIABLE:
         raise Conflict("Only what failed, was stopped or was interrupted can be asked again.")
+    if turn.cause == "mail":
+        raise Refused("An agent wrote that. Write a message of your own.")
     seat = _seat(turn)
     principal = seated(turn.room_id).filter(user=turn.principal_id, role=Member.Role.MEMBER).first()
     if turn.principal_id is None or principal is None:
@@ -66,6 +69,7 @@ def retry(user: User, turn_id: int, *, client_id: str) -> Entry:
         author, body=turn.entry.body, to=[seat], client_id=client_id, connection=WEB, principal=turn.principal_id,
         data={"again": turn.entry.seq}, files=_files(turn.entry),
     )  # fmt: skip
+    spoke(entry)
     begin(entry, seat, principal, retry_of=turn)
     return entry
 

@@ -5,15 +5,18 @@ from __future__ import annotations
 import secrets
 from collections.abc import Sequence
 from datetime import datetime
+from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from approvals import consent
+from approvals import consent, limits
 from approvals.models import Approval, Grant, Turn
+from approvals.turns.asking import put_to_owner
 from approvals.turns.steps import audit_step, end, tell, told
 from messaging import log
+from messaging.models import Entry
 from rooms.access import lock_rooms, seated
 from rooms.errors import Conflict
 from rooms.models import Machine, Member
@@ -32,17 +35,20 @@ def allowed(turn: Turn) -> str:
         if turn.principal_id
         else None
     )
-    if principal is None:
+    if principal is None and (turn.principal_id is not None or turn.cause != "mail"):
         return "Whoever asked may no longer ask here."
     level = consent.level(turn.agent, principal)
     if level == Grant.Level.DENY:
-        return f"{turn.agent.owner.username} no longer takes requests from {principal.handle}."
-    approved = Approval.objects.filter(
-        turn=turn, subject=Approval.Subject.START, verdict__in=["once", "always"]
-    ).exists()
-    if level != Grant.Level.ALWAYS and not approved:
+        who = principal.handle if principal else "them"
+        return f"{turn.agent.owner.username} no longer takes requests from {who}."
+    if level != Grant.Level.ALWAYS and not approved(turn):
         return "The permission ended before it could start."
     return ""
+
+
+def approved(turn: Turn) -> bool:
+    """Whether somebody who may said yes to this very request."""
+    return Approval.objects.filter(turn=turn, subject=Approval.Subject.START, verdict__in=["once", "always"]).exists()
 
 
 def queue_of(agent_ids: Sequence[int]) -> QuerySet[Turn]:
@@ -55,9 +61,17 @@ def queue_of(agent_ids: Sequence[int]) -> QuerySet[Turn]:
 
 
 def offer(turn: Turn, machine: Machine) -> bool:
-    """Offer a queued turn to its machine; ends it when consent no longer stands. Under the room's lock."""
+    """Offer a queued turn to its machine. Under the room's lock.
+
+    Ends it when consent no longer stands, and puts it to the owner when a limit was reached meanwhile.
+    """
     if why := allowed(turn):
         end(turn, Turn.Status.CANCELLED, note=why)
+        return False
+    if held(turn):
+        return False
+    if not approved(turn) and (over := limits.reached(turn)):
+        _ask_after_all(turn, over)
         return False
     claim = secrets.token_hex(12)
     won = Turn.objects.filter(pk=turn.pk, status=Turn.Status.QUEUED).update(
@@ -71,6 +85,26 @@ def offer(turn: Turn, machine: Machine) -> bool:
             machine.journal_id,
         )
     return bool(won)
+
+
+def held(turn: Turn) -> bool:
+    """Whether this is mail of agents that have paused among themselves."""
+    return turn.cause == "mail" and limits.paused(turn.room_id)
+
+
+def _ask_after_all(turn: Turn, over: str) -> None:
+    """A request that was let in waits for the owner again: a limit was reached before its turn came."""
+    seat = seated(turn.room_id).filter(agent=turn.agent_id).first()
+    if seat is not None and Turn.objects.filter(pk=turn.pk, status=Turn.Status.QUEUED).update(status="asked"):
+        turn.status = Turn.Status.ASKED
+        tell(turn, "asked")
+        put_to_owner(turn, seat, action="\n\n".join(entry.body for entry in messages(turn)), over=over)
+
+
+def messages(turn: Turn) -> list[Entry]:
+    """What a turn answers: the message that asked, and for a mail turn what came after it."""
+    more = turn.mail.select_related("entry__author").order_by("entry__seq")
+    return [turn.entry, *(mail.entry for mail in more)]
 
 
 def take_back(turn: Turn) -> bool:
@@ -107,6 +141,9 @@ def start(machine: Machine, turn_id: int, *, claim_id: str, journal_id: str) -> 
     if Turn.objects.filter(agent=turn.agent_id, status=Turn.Status.RUNNING).exists():
         take_back(turn)
         return "The agent is at work on another turn."
+    if held(turn):
+        take_back(turn)
+        return "Its mail waits until a person writes."
     now = timezone.now()
     if not Turn.objects.filter(pk=turn.pk, status=Turn.Status.OFFERED, claim_id=claim_id).update(
         status=Turn.Status.RUNNING, started_at=now
@@ -126,6 +163,19 @@ def whole(turn_id: int) -> Turn | None:
     )
 
 
+def _tokens(usage: dict[str, Any]) -> int:
+    return sum(max(0, min(int(usage.get(name) or 0), 10**15)) for name in ("input_tokens", "output_tokens"))
+
+
+def _cost(usage: dict[str, Any]) -> Decimal:
+    """What the runtime says it cost, in US dollars; 0 when that is no number."""
+    try:
+        cost = Decimal(str(usage.get("cost_usd") or 0))
+    except InvalidOperation:
+        return Decimal(0)
+    return min(max(cost, Decimal(0)), Decimal(10_000_000)) if cost.is_finite() else Decimal(0)
+
+
 @rule
 def finish(
     turn: Turn,
@@ -138,8 +188,9 @@ def finish(
 ) -> bool:
     """Store how a running turn ended, and close its questions. False when it had ended before."""
     won = Turn.objects.filter(pk=turn.pk, status=Turn.Status.RUNNING).update(
-        status=state, finished_at=timezone.now(), note=log.clean(reason)[:2000], usage=usage or {}
-    )
+        status=state, finished_at=timezone.now(), note=log.clean(reason)[:2000], usage=usage or {},
+        tokens=_tokens(usage or {}), cost_usd=_cost(usage or {}),
+    )  # fmt: skip
     if not won:
         return False
     turn.refresh_from_db()

@@ -50,6 +50,17 @@ def tell(turn: Turn, state: str, *, by: str = "", note: str = "", client_id: str
     )  # fmt: skip
 
 
+def notice(turn: Turn, words: str, **about: object) -> None:
+    """Append a line of the server's own about a turn."""
+    log.append(
+        turn.room_id,
+        log.New(
+            Entry.Kind.NOTICE, body=words, parent_seq=turn.entry.seq, principal=turn.principal_id,
+            source_turn=turn.pk, data={"turn": turn.pk, **about},
+        ),
+    )  # fmt: skip
+
+
 def told(turn: Turn) -> None:
     if turn.principal_id:
         nudge.user(turn.principal_id)
@@ -61,6 +72,6 @@ def told(turn: Turn) -> None:
 
 def audit_step(turn: Turn, what: str, *, who: str, decision: str) -> None:
     audit.write(
-        turn.agent.owner_id, what, who=who, room=turn.room.name, about=f"{turn.agent.handle}: {turn.entry.body[:2000]}",
+        turn.agent.owner_id, what, who=who, room=turn.room.name, agent=turn.agent, about=f"message {turn.entry.seq}",
         in_name_of=turn.principal.username if turn.principal else "", decision=decision,
     )  # fmt: skip

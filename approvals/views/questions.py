@@ -3,25 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, time, timedelta
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.dateparse import parse_date
 from django.views.decorators.http import require_GET, require_POST
 
 from approvals import consent, turns
 from approvals.models import Approval
 from approvals.views.turns import after
+from messaging import sign_in
 from messaging.render import controls
 from messaging.viewer import person
 from rooms.access import ABSENT, seated
-from rooms.errors import Invalid, NotFound
+from rooms.errors import Invalid, NotFound, Refused
 from rooms.models import User
 
 OWN_WORDS = {"once": "You approved it.", "always": "You allowed it always.", "no": "You declined it."}
-LASTS = {"day": timedelta(days=1), "week": timedelta(days=7)}
+LASTS = {"hour": timedelta(hours=1), "day": timedelta(days=1), "week": timedelta(days=7)}
 
 
 def answerable(request: HttpRequest, approval_id: int) -> Approval:
@@ -82,17 +84,45 @@ def answer(request: HttpRequest, approval_id: int) -> HttpResponse:
     verdict, note = request.POST.get("verdict", ""), request.POST.get("note", "")
     if (option := request.POST.get("option")) is not None:
         verdict, note = "once", chosen(approval, option)
-    scope = request.POST.get("scope", "room")
-    until: datetime | None = timezone.now() + LASTS[scope] if verdict == "always" and scope in LASTS else None
+    user, scope = person(request), request.POST.get("scope", "room")
+    recently = sign_in.recently(request, user)
+    if verdict == "once" and approval.subject in consent.FOUR and not approval.verdict and not recently:
+        return sign_in_first(request, user, approval)
     decided = turns.answer(
-        person(request),
+        user,
         approval_id,
         verdict=verdict,
         note=note,
         everywhere=verdict == "always" and scope == "everywhere",
-        until=until,
+        until=lasts(request, scope) if verdict == "always" else None,
+        # Whoever approves has read what it is; a form without its digest has not shown it.
+        digest=request.POST.get("digest", None if verdict == "no" else ""),
+        recently=recently,
     )
     return onward(request, decided) if "alone" in request.POST else after(request, decided.turn)
+
+
+def lasts(request: HttpRequest, scope: str) -> datetime | None:
+    """When an *always* ends: after the time that was chosen, or at the end of a day."""
+    if scope == "date":
+        day = parse_date(request.POST.get("until", ""))
+        if day is None:
+            raise Invalid("Say until which day.", field="until")
+        return datetime.combine(day, time.max, tzinfo=UTC)
+    return timezone.now() + LASTS[scope] if scope in LASTS else None
+
+
+def sign_in_first(request: HttpRequest, user: User, approval: Approval) -> HttpResponse:
+    """Send whoever approves one of the four kinds to sign in once more and back to the question. Nothing is decided."""
+    url = sign_in.again(user, reverse("question", args=[approval.pk]))
+    if not url:
+        raise Refused(
+            "Approving this wants a sign-in within the last 15 minutes. Set a password or add a passkey in your "
+            "account, or sign in by a new link."
+        )
+    if request.headers.get("X-Requested-With") == "fetch":
+        return JsonResponse({"detail": "Show once more that it is you.", "sign_in": url}, status=403)
+    return redirect(url)
 
 
 def onward(request: HttpRequest, decided: Approval) -> HttpResponse:

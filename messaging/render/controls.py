@@ -13,6 +13,7 @@ from django.utils.safestring import SafeString
 
 from approvals import consent, turns
 from approvals.models import Approval, Turn
+from messaging import sign_in
 from messaging.render.drawing import draw, title
 from messaging.render.hidden import oddities, reveal
 from messaging.render.markdown import markdown, mentions
@@ -28,7 +29,6 @@ KINDS = {
     "credentials": "handles credentials", "unreadable": "can’t be read by us: read it yourself",
     "tool": "is something that the agent asks about",
 }  # fmt: skip
-FOUR = frozenset({"push", "delete", "spend", "credentials"})
 RETRIABLE = frozenset({"failed", "stopped", "interrupted"})
 ORDINALS = ("", "first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
 
@@ -105,7 +105,7 @@ def question(
         level=level,
         alone=alone,
         plain=plain,
-        tone="danger" if approval.subject in FOUR else "waiting",
+        tone="danger" if approval.subject in consent.FOUR else "waiting",
         title=reveal(approval.title or f"{turn.agent.handle} asks"),
         short=title(approval.short or "a question to the owner"),
         over=approval.expires_at is not None and approval.expires_at <= timezone.now(),
@@ -114,10 +114,20 @@ def question(
         odd=[] if plain else oddities(approval.action),
         kind=KINDS.get(approval.subject, ""),
         act=ACTS.get(approval.subject, "Approve once"),
-        is_four=approval.subject in FOUR,
+        is_four=approval.subject in consent.FOUR,
+        whole=consent.whole(approval),
+        wants=wants(request) if approval.subject in consent.FOUR else "",
         owns=turn.agent.owner_id == person(request).pk,
         asked_text=turn.entry.body[:80],
     )
+
+
+def wants(request: HttpRequest) -> str:
+    """What approving one of the four kinds asks of this reader first."""
+    user = person(request)
+    if sign_in.recently(request, user):
+        return ""
+    return "asks for your passkey" if sign_in.has_passkey(user) else "asks you to sign in once more"
 
 
 def start_alone(request: HttpRequest, approval: Approval) -> SafeString:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from allauth.account.internal.flows.login import record_authentication
 from allauth.account.utils import perform_login
 from django.contrib.auth.decorators import login_not_required
 from django.http import HttpRequest, HttpResponse
@@ -41,6 +42,7 @@ def _stranger(request: HttpRequest, token: str) -> HttpResponse:
         if joined is not None:
             user, seat = joined
             to = reverse("room", args=[seat.room_id])
+            record_authentication(request, user, method="password")
             signed_in: HttpResponse = perform_login(request, user, email_verification="none", redirect_url=to)
             return signed_in
     return _page(request, token, form)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from allauth.account.internal.flows.login import record_authentication
 from allauth.account.utils import perform_login
 from django.contrib.auth import logout
 from django.contrib.auth.decorators import login_not_required
@@ -51,5 +52,6 @@ def first(request: HttpRequest, token: str) -> HttpResponse:
 def _sign_in(request: HttpRequest, user: User) -> HttpResponse:
     if request.user.is_authenticated and request.user.pk != user.pk:
         logout(request)
+    record_authentication(request, user, method="link")
     signed_in: HttpResponse = perform_login(request, user, email_verification="none", redirect_url="/")
     return signed_in

@@ -14,6 +14,7 @@ export async function send(url, body) {
   if (!reply.ok) {
     const problem = new Error(answer.detail || answer.title || "The server did not answer.");
     problem.status = reply.status;
+    problem.signIn = answer.sign_in;
     throw problem;
   }
   return answer;
@@ -36,6 +37,7 @@ export function postForms() {
       );
       look().catch(() => {});
     } catch (problem) {
+      if (problem.signIn) return location.assign(problem.signIn);
       toast(problem.status ? problem.message : "The server did not answer. Nothing was decided; try again.");
       if (problem.status) form.dispatchEvent(new CustomEvent("agentroom:refused", { bubbles: true }));
     } finally {

@@ -54,6 +54,7 @@ class Daemon:
     offers: list[int] = field(default_factory=list)
     running: list[int] = field(default_factory=list)
     questions: list[str] = field(default_factory=list)
+    asleep: list[int] = field(default_factory=list)
     slots: int = 2
     n: int = 0
 
@@ -68,6 +69,7 @@ class Daemon:
             questions=self.questions,
             ready=ready,
             slots=self.slots,
+            asleep=self.asleep,
         )
 
     def hello(self) -> Daemon:

@@ -129,8 +129,8 @@ def test_a_question_lapses_to_no_and_a_late_answer_hears_so(kitchen: Kitchen) ->
     Approval.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
     with pytest.raises(Conflict):
         answer(kitchen, turn, "once")
-    assert consent.lapse() == 1
-    assert consent.lapse() == 0
+    assert turns.lapse() == 1
+    assert turns.lapse() == 0
     with pytest.raises(Conflict):
         answer(kitchen, turn, "once")
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
 
 from agentroom_machine import wire
-from approvals import consent, control, turns
+from approvals import control, turns
 from approvals.models import Approval, Grant, Turn
 from rooms import membership
 from rooms.errors import RuleError
@@ -198,7 +198,7 @@ class Consent(RuleBasedStateMachine):
     def time_passes(self) -> None:
         Grant.objects.filter(level="always").update(expires_at=timezone.now() - timedelta(seconds=1))
         self.always.clear()
-        consent.lapse()
+        turns.lapse()
 
     # --- what machines do
 

@@ -97,7 +97,7 @@ DOORS = [
     get("rooms/<int:room_id>/turns/<int:turn_id>/text/<int:seq>/", SEATED, turn_id="running", seq="text"),
     # --- turns and questions
     get("questions/<int:approval_id>/", OWNS_THE_AGENT),
-    post("questions/<int:approval_id>/answer/", OWNS_THE_AGENT, {"verdict": "once"}),
+    post("questions/<int:approval_id>/answer/", OWNS_THE_AGENT, {"verdict": "once", "digest": "{digest}"}),
     get("turns/<int:turn_id>/controls/", SEATED, turn_id="running"),
     post("turns/<int:turn_id>/cancel/", "in 404 404 ok 404 ok", turn_id="waiting"),
     post("turns/<int:turn_id>/change/", "in 404 404 ok 404 403", {"body": "@claude bake two"}, turn_id="waiting"),

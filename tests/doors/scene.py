@@ -105,6 +105,7 @@ def make_scene() -> Scene:
         "sign_in_token": membership.sign_in_link(k.bob),
         "unknown_token": tokens.new(tokens.SIGN_IN),
         "approval_id": k.question(waiting).pk,
+        "digest": k.question(waiting).action_digest,
         "asks_to_bake": k.question(running, "tool").pk,
         "waiting": waiting.pk,
         "running": running.pk,

@@ -125,6 +125,12 @@ class Person:
     def controls(self, turn_id: int) -> Page:
         return self.get(f"/turns/{turn_id}/controls/")
 
+    def answer(self, question_id: int, given: Given, *, status: int = 200) -> Page:
+        """Send the form of a question's own page, with these fields instead of a button."""
+        page = self.get(f"/questions/{question_id}/")
+        form, button = page.form_to(f"/questions/{question_id}/answer/")
+        return self.post(page.target(form, button), form.fields | dict(given), status=status, referer=page.url)
+
     def decide(self, turn_id: int, button: str, given: Given = NOTHING) -> Page:
         """Press one of the buttons on a turn's card, as soon as it is there."""
         page = until(

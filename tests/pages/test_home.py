@@ -27,7 +27,8 @@ def test_what_waits_stands_first_and_can_be_answered_there(kitchen: Kitchen, sig
     page = alice.get("/")
     assert text(page).index("bob asks claude") < text(page).index("Machines")
     assert f'action="/questions/{approval.pk}/answer/"' in page.content.decode()
-    answer = alice.post(f"/questions/{approval.pk}/answer/", {"verdict": "once", "next": "/"})
+    sent = {"verdict": "once", "next": "/", "digest": approval.action_digest}
+    answer = alice.post(f"/questions/{approval.pk}/answer/", sent)
     assert answer["Location"] == "/"
     assert Turn.objects.get(pk=kitchen.turn(entry).pk).status == "queued"
     assert "bob asks claude" not in text(alice.get("/"))

@@ -68,7 +68,7 @@ class Kitchen:
         until(ended, seconds=60, what=lambda: f"the end of turn {turn}: {self.timeline(turn)}\n{self.said_by_daemon()}")
 
     def answer(self, question: int, verdict: str, *, note: str = "") -> None:
-        self.alice.post(f"/questions/{question}/answer/", {"verdict": verdict, "note": note})
+        self.alice.answer(question, {"verdict": verdict, "note": note})
 
     def status(self, turn: int) -> str:
         [(status,)] = self.live.stored.rows("SELECT status FROM approvals_turn WHERE id = ?", turn)

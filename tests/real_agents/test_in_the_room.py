@@ -118,7 +118,7 @@ def test_the_member_answers_a_plain_question(kitchen: Kitchen) -> None:
     kitchen.alice.decide(turn := kitchen.ask("Ask `Which soup?` with `leek, tomato`"), "Approve once")
     question = kitchen.live.question(turn, "question")
     assert "Which soup?" in question.action
-    kitchen.bob.post(f"/questions/{question.id}/answer/", {"option": "1"})
+    kitchen.bob.answer(question.id, {"option": "1"})
     kitchen.until_done(turn)
     assert "tomato" in kitchen.text(turn)
 
