@@ -19,9 +19,14 @@ MAX_LINE = 1_000_000
 @click.command()
 @click.argument("command", required=False)
 @click.option("--jsonl", is_flag=True, help='Read lines like {"command": "…"}, write each back with "kind".')
-@click.option("--confined/--unconfined", default=True, help="Whether the command would run confined. Confined is usual.")
 @click.option(
-    "--policy", "policy_file", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="An agent's policy file."
+    "--confined/--unconfined", default=True, help="Whether the command would run confined. Confined is usual."
+)
+@click.option(
+    "--policy",
+    "policy_file",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="An agent's policy file.",
 )
 @click.option(
     "--workdir",
@@ -40,7 +45,9 @@ def explain(command: str | None, jsonl: bool, confined: bool, policy_file: Path 
             raise click.UsageError("With --jsonl, commands come by standard input.")
         unread = _lines(sys.stdin, place, confined=confined, policy=policy)
         if unread:
-            raise Trouble(f'Not like {{"command": "…"}}: {"line" if len(unread) == 1 else "lines"} {", ".join(unread[:20])}.')
+            raise Trouble(
+                f'Not like {{"command": "…"}}: {"line" if len(unread) == 1 else "lines"} {", ".join(unread[:20])}.'
+            )
         return
     if command is None:
         raise click.UsageError("Say which command: agentroom explain 'git push'")

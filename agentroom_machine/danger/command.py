@@ -25,4 +25,8 @@ def classify(command: str, *, cwd: Path | None = None, confined: bool = True, po
     if RESERVED.search(command):
         return verdict([Finding("unreadable", "it holds characters that no text has")], confined=confined)
     reader = Reader(cwd, policy, find_program)
-    return verdict(reader.read(command), confined=confined)
+    try:
+        findings = reader.read(command)
+    except Exception:  # noqa: BLE001 - whatever goes wrong in reading, the owner is asked
+        findings = [*reader.findings, Finding("unreadable", "reading it failed")]
+    return verdict(findings, confined=confined)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from agentroom_machine.danger.syntax import Arithmetic, Parameter, Script, Segme
 from agentroom_machine.danger.unknown import UNKNOWN, activate
 
 MAX_CHOICES = 24
+MAX_VARIED = 80
 _BLANKS = re.compile(r"[ \t\n]+")
 _GIVEN = {"HOME": str(Path.home()), "IFS": " \t\n", "TMPDIR": "/tmp", "PWD": ".", "OLDPWD": ".", "SHELL": "/bin/bash"}  # noqa: S108
 _TESTING = {":+", "+"}
@@ -62,13 +64,7 @@ class Expander:
 
     def _choices(self, word: Word, *, split: bool) -> list[tuple[Piece, ...]]:
         options = [self._pieces(segment, split=split) for segment in word]
-        total = 1
-        for position, option in enumerate(options):
-            total *= len(option)
-            if total > MAX_CHOICES:
-                options[position] = [Piece(UNKNOWN)]
-                total //= len(option)
-        return list(itertools.product(*options))
+        return _product(options, Piece(UNKNOWN))
 
     def _pieces(self, segment: Segment, *, split: bool) -> list[Piece]:
         match segment:
@@ -109,7 +105,7 @@ class Expander:
             values = [*values, ""]
         unique = list(dict.fromkeys(values))
         if len(unique) > MAX_CHOICES:
-            unique = [UNKNOWN]
+            unique = [*unique[:MAX_CHOICES], UNKNOWN]
         return [self._piece(value, quoted=parameter.quoted, split=split) for value in unique]
 
     def _listed(self, parameter: Parameter) -> list[str] | None:
@@ -180,12 +176,21 @@ class Expander:
 
 
 def combine(ways: list[list[Fields]]) -> list[Fields]:
-    """Every combination of every word's ways, one after another; too many make the later words unknown."""
-    combined: list[Fields] = [[]]
-    for options in ways:
-        chosen = options if len(combined) * len(options) <= MAX_CHOICES else [[UNKNOWN]]
-        combined = [[*before, *option] for before in combined for option in chosen]
-    return combined
+    """Every combination of every word's ways; where they are too many, each way at least once, and one unknown."""
+    return [[field for part in choice for field in part] for choice in _product(ways, [UNKNOWN])]
+
+
+def _product[T](options: list[list[T]], unknown: T) -> list[tuple[T, ...]]:
+    if math.prod(len(option) for option in options) <= MAX_CHOICES:
+        return list(itertools.product(*options))
+    first = [option[0] for option in options]
+    choices = [tuple(unknown if len(option) > 1 else option[0] for option in options), tuple(first)]
+    for position, option in enumerate(options):
+        for other in option[1:]:
+            choices.append((*first[:position], other, *first[position + 1 :]))
+            if len(choices) > MAX_VARIED:
+                return choices
+    return choices
 
 
 def _split(pieces: tuple[Piece, ...]) -> Fields:

@@ -22,6 +22,7 @@ from agentroom_machine.danger.syntax import (
 
 _REDIRECT = re.compile(r"(?P<fd>\d+|\{\w+\})?(?P<operator><<<|<<-|<<|<>|<&|<(?!\()|&>>|&>|>>|>\||>&|>(?!\())", re.ASCII)
 _ASSIGN = re.compile(r"(?P<name>[A-Za-z_]\w*)(?P<index>\[)?", re.ASCII)
+_WORDS = re.compile(r"[\w.]\s+[\w./~-]|^\s*[A-Za-z_]\w*\s*$")
 _CLOSING = {"then", "else", "elif", "fi", "do", "done", "esac", "}", "in", "]]"}
 _OPENING = {"if", "while", "until", "for", "select", "case", "function", "{", "[["}
 _DECLARING = {"declare", "typeset", "local", "export", "readonly"}
@@ -179,7 +180,8 @@ class Parser(Lexer):
     def _compound(self) -> Command | None:
         if self.peek(2) == "((":
             inner = self._arithmetic_text(self.at + 2)
-            if inner is not None:
+            # To bash all of it is arithmetic, to other shells it may be commands in parentheses, which have words.
+            if inner is not None and not _WORDS.search(inner):
                 self.at += 2 + len(inner) + 2
                 return Compound("((", [], [self._inner_word(inner)])
         if self.take("("):

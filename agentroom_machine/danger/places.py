@@ -133,8 +133,10 @@ def place(path: str, directory: str = "") -> str:
 
 def secret(path: str, directory: str = "") -> bool:
     """Whether a path's name, or a folder on the way to it, says that it holds credentials."""
-    if not path or len(path) > 4_096:
+    if not path:
         return False
+    if len(path) > 4_096:
+        return open_ended(path)
     text = place(path, directory).casefold()
     if open_ended(path):
         return _may_be_secret(path, text)

@@ -12,7 +12,7 @@ from agentroom_machine.danger.expansion import Expander, combine
 from agentroom_machine.danger.parsing import parse
 from agentroom_machine.danger.policy import Policy
 from agentroom_machine.danger.reading import Finding, Kind
-from agentroom_machine.danger.scope import Scope
+from agentroom_machine.danger.scope import MAX_VALUES, Scope
 from agentroom_machine.danger.syntax import (
     Assignment,
     Command,
@@ -32,7 +32,10 @@ from agentroom_machine.danger.unknown import BRACKET, UNKNOWN, open_ended, plain
 MAX_STEPS = 3_000
 MAX_DEPTH = 40
 MAX_SCRIPT = 64_000
+MAX_READ = 256_000
+"""Characters of scripts inside of the command, and inside of those."""
 MAX_STREAM = 20_000
+MAX_VALUE = 4_000
 _OUTPUT = {">", ">>", ">|", "&>", "&>>", "<>"}
 
 type Program = Callable[[Reader, list[str], str | None], str]
@@ -56,6 +59,7 @@ class Reader:
         self._program = find
         self._part = ""
         self._steps = 0
+        self._read = 0
         self._depth = 0
         self._inherited: str | None = None
         self.scripts = 0
@@ -68,6 +72,7 @@ class Reader:
             for _ in range(4):
                 known = self.scope.size()
                 self.findings.clear()
+                self.scope.directory, self.scope.positional = "", None
                 self.script(script)
                 if self.scope.size() == known:
                     return self.findings
@@ -152,8 +157,9 @@ class Reader:
     def text(self, text: str, *, positional: list[str] | None = None, zero: str = "bash", stdin: str | None = None,
              alone: bool = True) -> str:  # fmt: skip
         """Follows a text as a script of its own; unknown parts of it make it unreadable, and are still followed."""
-        if len(text) > MAX_SCRIPT:
-            raise Unreadable("a script in it is too long to be read")
+        self._read += len(text)
+        if len(text) > MAX_SCRIPT or self._read > MAX_READ:
+            raise Unreadable("the scripts in it are too long to be read")
         self._depth += 1
         if self._depth > MAX_DEPTH:
             raise Unreadable("it calls itself too deeply")
@@ -226,6 +232,8 @@ class Reader:
                 values += way
         for value in dict.fromkeys(values):
             self.scope.assign(loop.name, value)
+            if len(values) > MAX_VALUES and places.secret(value, self.scope.directory):
+                self.reads(value)
         self.script(loop.body)
         return UNKNOWN
 
@@ -312,11 +320,12 @@ class Reader:
 
     def assign(self, name: str, value: str, *, append: bool = False) -> None:
         """Notes a variable's value, and what that makes other programs do."""
+        self._step()
         environment.judge(self, name, value)
         if append:
             for before in self.scope.values(name) or [""]:
-                self.scope.assign(name, before + value if len(before) < 4_000 else UNKNOWN)
-        self.scope.assign(name, value)
+                self.scope.assign(name, before + value if len(before) < MAX_VALUE else UNKNOWN)
+        self.scope.assign(name, value if len(value) < MAX_VALUE else UNKNOWN)
 
     def run(self, argv: list[str], stdin: str | None = None) -> str:
         """Follows one program with its arguments, wherever the name came from."""

@@ -39,11 +39,14 @@ class Scope:
     shifted: bool = False
 
     def assign(self, name: str, value: str) -> None:
+        """Adds a value; past the first MAX_VALUES a name may be anything."""
         values = self.variables.setdefault(name, [])
-        if value not in values:
+        if value in values:
+            return
+        if len(values) < MAX_VALUES:
             values.append(value)
-        if len(values) > MAX_VALUES:
-            values[:] = [UNKNOWN] * MAX_VALUES
+        elif values[-1] != UNKNOWN:
+            values.append(UNKNOWN)
 
     def values(self, name: str) -> list[str] | None:
         found = self.variables.get(name)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
-_TELL = 'command_not_found_handle() { local IFS=$\'\\x1f\'; printf \'%s\\x1e\' "$*" >&9; return 0; }\n'
+_TELL = "command_not_found_handle() { local IFS=$'\\x1f'; printf '%s\\x1e' \"$*\" >&9; return 0; }\n"
 _TELL += 'cat() { local l; while IFS= read -r l; do printf "%s\\n" "$l"; done; }\n'
 
 

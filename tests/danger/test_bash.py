@@ -15,7 +15,9 @@ from agentroom_machine.danger.reader import Reader
 from agentroom_machine.danger.unknown import UNKNOWN, pattern
 from tests.danger.bash import runs
 
-SAID = st.sampled_from(["aim", "bow", "cat_", "d e", "f", "", "-g", "h=i", "*", "~x", "a#b", "{", "}", "!", "$", "\\", "'"])
+SAID = st.sampled_from(
+    ["aim", "bow", "cat_", "d e", "f", "", "-g", "h=i", "*", "~x", "a#b", "{", "}", "!", "$", "\\", "'"]
+)
 NAMES = st.sampled_from(["run_a", "run_b", "run_c"])
 
 
@@ -86,13 +88,23 @@ def word(draw: st.DrawFn) -> str:
     plain = "".join(char for char in text if char.isalnum() or char in "_-") or "x"
     match way:
         case "variable":
-            return draw(st.sampled_from(['"$v"', "$v", '"${v}"', "${v:-u}", "${w:-u}", '"$v$w"', "$1", '"$@"', "${#v}"]))
+            return draw(
+                st.sampled_from(['"$v"', "$v", '"${v}"', "${v:-u}", "${w:-u}", '"$v$w"', "$1", '"$@"', "${#v}"])
+            )
         case "echo":
-            return draw(st.sampled_from([f"$(echo {plain})", f"`echo {plain}`", f'"$(printf %s {plain})"', "$(echo a b)"]))
+            return draw(
+                st.sampled_from([f"$(echo {plain})", f"`echo {plain}`", f'"$(printf %s {plain})"', "$(echo a b)"])
+            )
         case "braces":
-            return draw(st.sampled_from([f"{{{plain},b}}", f"x{{{plain},}}y", "{1..3}", "{a}", "{a,b}{c,d}", "{,}", '{"a b",c}']))
+            return draw(
+                st.sampled_from(
+                    [f"{{{plain},b}}", f"x{{{plain},}}y", "{1..3}", "{a}", "{a,b}{c,d}", "{,}", '{"a b",c}']
+                )
+            )
         case "default":
-            return draw(st.sampled_from(["${v%b}", "${v#a}", "${v##*i}", "${v/i/o}", "${v^^}", "${v:1}", "${v:0:2}", "${v+z}"]))
+            return draw(
+                st.sampled_from(["${v%b}", "${v#a}", "${v##*i}", "${v/i/o}", "${v^^}", "${v:1}", "${v:0:2}", "${v+z}"])
+            )
         case "array":
             return draw(st.sampled_from(['"${a[@]}"', "${a[0]}", "${a[@]}", '"${a[1]}"', '"${a[*]}"']))
         case "bare":
@@ -103,7 +115,9 @@ def word(draw: st.DrawFn) -> str:
 
 @st.composite
 def simple(draw: st.DrawFn) -> str:
-    name = draw(st.one_of(NAMES, NAMES.flatmap(spelled), st.sampled_from(["$n", '"${n}"', "$(echo run_a)", "{run_a,run_b}"])))
+    name = draw(
+        st.one_of(NAMES, NAMES.flatmap(spelled), st.sampled_from(["$n", '"${n}"', "$(echo run_a)", "{run_a,run_b}"]))
+    )
     words = draw(st.lists(word(), max_size=3))
     return " ".join([*draw(st.lists(st.sampled_from(["k=1", "k=$v", "v=new"]), max_size=1)), name, *words])
 

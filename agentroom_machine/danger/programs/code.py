@@ -50,7 +50,7 @@ _PERL = Language(
     _words(r"\b(system|exec|qx|fork|IPC::\w+|open3?|popen)\b|`|\|\s*['\"]|['\"]\s*\|"),
     _words(r"%ENV\b|\$ENV\s*\{\s*\$|\bENV\b(?!\s*\{)"),
     _words(
-        r"\beval\b|\bdo\s*\$|\brequire\s*\$|\bpack\b|\bunpack\b|\\x|&\s*\$|&\{|->\s*\$|\bDynaLoader\b|\bsyscall\b|MIME::Base64|decode_base64|/e\w*\b[;\s]|s(.).*?\1.*?\1\w*e"
+        r"\beval\b|\bdo\s*\$|\brequire\s*\$|\bpack\b|\bunpack\b|\\x|&\s*\$|&\{|->\s*\$|\bDynaLoader\b|\bsyscall\b|MIME::Base64|decode_base64|/e\w*\b[;\s]|\bs([/|,#!])(?:(?!\1).){0,200}\1(?:(?!\1).){0,200}\1\w*e"
     ),
 )
 _RUBY = Language(

@@ -12,8 +12,8 @@ _STRINGS = re.compile(r"'(?:[^']|'')*'")
 _COMMENTS = re.compile(r"--[^\n]*|/\*(?!!).*?\*/", re.S)
 _DELETES = re.compile(
     r"\b(drop\s+(?!behavior)\w+|truncate\b|delete\s+from|delete\s+(top|low_priority|quick|ignore|\w+\s+from)\b|lo_unlink"
-    r"|pg_drop_\w+|alter\s+\w+.*\bdrop\b|drop_chunks|detach\s+delete|detach\s+partition|remove\s+\w|flush\s+\w|purge\s+\w|optimize\s+\w.*final"
-    r"|merge\s+.*\bthen\s+delete\b|reset\s+(master|slave)|pg_truncate\w*|vacuum\s+.*retain\s+0|undrop|delete\s*;|delete\s+\w+$)",
+    r"|pg_drop_\w+|alter\s+\w+[^;]{0,300}\bdrop\b|drop_chunks|detach\s+delete|detach\s+partition|remove\s+\w|flush\s+\w|purge\s+\w|optimize\s+\w[^;]{0,100}final"
+    r"|merge\s+[^;]{0,600}\bthen\s+delete\b|reset\s+(master|slave)|pg_truncate\w*|vacuum\s+[^;]{0,100}retain\s+0|undrop|delete\s*;|delete\s+\w+$)",
     re.I | re.S,
 )
 _SECRET = re.compile(
@@ -22,7 +22,7 @@ _SECRET = re.compile(
     re.I,
 )
 _RUNS = re.compile(
-    r"\bprogram\s*$|\b(copy\b.*\bprogram|xp_cmdshell|sys_exec|sys_eval|load_extension|dblink_exec|system\s*\(|do\s+\$|do\s+language|execute\s+(immediate|format|\(|@)|prepare\s+\w+\s+from|sp_executesql|exec\s*\(|pg_execute_server_program|pg_read_file|load_file|lo_import|lo_export|into\s+(outfile|dumpfile)|plpython|plperlu)",
+    r"\bprogram\s*$|\b(copy\b[^;]{0,600}\bprogram|xp_cmdshell|sys_exec|sys_eval|load_extension|dblink_exec|system\s*\(|do\s+\$|do\s+language|execute\s+(immediate|format|\(|@)|prepare\s+\w+\s+from|sp_executesql|exec\s*\(|pg_execute_server_program|pg_read_file|load_file|lo_import|lo_export|into\s+(outfile|dumpfile)|plpython|plperlu)",
     re.I | re.S,
 )
 _ESCAPES = re.compile(r"(?:^|[\n;])\s*(?:\\!|\\\s*!|!!?|system\s|\.shell\s|\.system\s|\\sh\s)\s*([^\n]+)")

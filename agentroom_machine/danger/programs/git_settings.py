@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import configparser
 import re
 from pathlib import Path
 
@@ -71,11 +70,15 @@ def _aliases(place: Path) -> dict[str, str]:
     try:
         if not place.is_file() or place.stat().st_size > 256_000:
             return {}
-        # git's files are close to what configparser reads; what is not is no alias for us, and so it pauses.
-        parser = configparser.RawConfigParser(strict=False, allow_no_value=True, delimiters=("=",))
-        lines = [line.strip() for line in place.read_text().splitlines()]
-        parser.read_string("\n".join(lines))
-        found = parser.get("alias", {})
-        return {key.casefold(): (value or "").strip().strip('"') for key, value in found.items()}
-    except (OSError, ValueError, configparser.Error):
+        text = place.read_text().replace("\\\n", "")
+    except (OSError, ValueError):
         return {}
+    found: dict[str, str] = {}
+    section = ""
+    for line in map(str.strip, text.splitlines()):
+        if line.startswith("["):
+            section = line.strip("[] ").casefold()
+        key, equals, value = line.partition("=")
+        if section == "alias" and equals:
+            found[key.strip().casefold()] = re.sub(r'\\(.)|"', r"\1", value.strip())
+    return found

@@ -240,7 +240,9 @@ class _Code:
             self.modules & _NETWORK or "urllib" in self.modules
         ):
             self._request(node, last)
-        if last in {"move", "rename", "replace", "renames"} and any(self._text(arg) == "/dev/null" for arg in node.args):
+        if last in {"move", "rename", "replace", "renames"} and any(
+            self._text(arg) == "/dev/null" for arg in node.args
+        ):
             self.reader.find("delete", "Python code throws a file away")
         if last == "open" and len(node.args) > 1 and isinstance(node.func, ast.Name):
             mode = self._text(node.args[1]) or ""

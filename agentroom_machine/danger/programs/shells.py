@@ -88,7 +88,9 @@ def script(reader: Reader, path: str, args: list[str], *, stdin: str | None = No
         if UNKNOWN in text:
             reader.unreadable(f"it runs {shown(path)}, which it has just written and which can't be read")
         else:
-            reader.text(text.partition("\n")[2] if text.startswith("#!") and "sh" not in text.partition("\n")[0] else text)
+            reader.text(
+                text.partition("\n")[2] if text.startswith("#!") and "sh" not in text.partition("\n")[0] else text
+            )
     if written:
         return UNKNOWN
     text = opened(reader, path)

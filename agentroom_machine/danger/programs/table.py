@@ -204,7 +204,12 @@ def match(pattern: str, words: list[str], options: list[str], *, clusters: bool 
     at, anywhere = 0, False
     for token in pattern.split():
         choices = token.split("|")
-        if any(_option(choice, option, clusters=clusters) for choice in choices if choice.startswith("-") for option in options):
+        if any(
+            _option(choice, option, clusters=clusters)
+            for choice in choices
+            if choice.startswith("-")
+            for option in options
+        ):
             continue
         if token.startswith("-"):
             return False

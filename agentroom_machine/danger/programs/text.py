@@ -458,7 +458,9 @@ def _manual(reader: Reader, argv: list[str], stdin: str | None) -> str:
 
 
 def _split(reader: Reader, argv: list[str], stdin: str | None) -> str:
-    found = split(argv[1:], ("-a", "-b", "-C", "-l", "-n", "-t", "--filter", "--additional-suffix", "--bytes", "--lines"))
+    found = split(
+        argv[1:], ("-a", "-b", "-C", "-l", "-n", "-t", "--filter", "--additional-suffix", "--bytes", "--lines")
+    )
     for program in found.values("--filter"):
         reader.text(program)
     for path in found.words:

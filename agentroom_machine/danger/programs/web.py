@@ -240,11 +240,12 @@ def _wget(reader: Reader, argv: list[str], stdin: str | None) -> str:
             reader.project("a part of the request is in a setting")
     for address in found.words:
         _add(reader, judge(address, method, reader.policy, sends=sends))
-    if found.has("--password", "--http-password", "--ftp-password") or any(
-        _AUTH.match(v) for v in found.values("--header")
-    ):
-        if not all(loopback(host_of(address)) for address in found.words):
-            reader.find("credentials", "it signs in with a secret")
+        reader.wrote(plain(address).rpartition("/")[2], UNKNOWN)
+    signs = found.has("--password", "--http-password", "--ftp-password") or any(
+        _AUTH.match(value) for value in found.values("--header")
+    )
+    if signs and not all(loopback(host_of(address)) for address in found.words):
+        reader.find("credentials", "it signs in with a secret")
     return UNKNOWN
 
 

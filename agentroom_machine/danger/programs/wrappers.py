@@ -11,6 +11,7 @@ from agentroom_machine.danger.unknown import UNKNOWN, plain
 
 _ASSIGN = re.compile(r"([A-Za-z_]\w*)=(.*)", re.S | re.ASCII)
 
+_ARCHITECTURES = {"x86_64", "i386", "i686", "linux32", "linux64", "aarch64", "uname26"}
 _TAKES: dict[str, tuple[tuple[str, ...], int]] = {
     # The options that want a value, and how many words stand before the command.
     "nice": (("-n", "--adjustment"), 0),
@@ -92,15 +93,16 @@ _TAKES: dict[str, tuple[tuple[str, ...], int]] = {
 }
 
 
-def _plain(reader: Reader, argv: list[str], stdin: str | None) -> str:
-    name = argv[0].rpartition("/")[2].casefold()
+def _wrapper(name: str) -> Program:
     takes, skipped = _TAKES[name]
-    rest = command(argv[1:], takes, skipped)
-    if name == "setarch" and rest and rest[0] in {"x86_64", "i386", "i686", "linux32", "linux64", "aarch64", "uname26"}:
-        rest = rest[1:]
-    if not rest:
-        return UNKNOWN if skipped != 99 else ""
-    return run(reader, rest, stdin)
+
+    def program(reader: Reader, argv: list[str], stdin: str | None) -> str:
+        rest = command(argv[1:], takes, skipped)
+        if name == "setarch" and rest and rest[0] in _ARCHITECTURES:
+            rest = rest[1:]
+        return run(reader, rest, stdin) if rest else UNKNOWN
+
+    return program
 
 
 def command(args: list[str], takes: tuple[str, ...] = (), skipped: int = 0) -> list[str]:
@@ -347,7 +349,7 @@ def _crontab(reader: Reader, argv: list[str], stdin: str | None) -> str:
 
 
 PROGRAMS: dict[str, Program] = {
-    **dict.fromkeys(_TAKES, _plain),
+    **{name: _wrapper(name) for name in _TAKES},
     "env": _env,
     "genv": _env,
     "sudo": _sudo,

@@ -1,0 +1,50 @@
+import pytest
+
+from agentroom_machine.danger import classify
+from tests.danger.corpus import DANGEROUS, HARMLESS, WRAPPERS, closed
+
+
+def test_the_corpus_is_large_enough_to_mean_something() -> None:
+    assert len(DANGEROUS) > 700
+    assert len(HARMLESS) > 350
+    assert {line.expect for line in DANGEROUS} == {"push", "delete", "spend", "credentials", "unreadable"}
+
+
+def test_every_dangerous_line_pauses() -> None:
+    assert [line for line in DANGEROUS if not classify(line.command).pauses] == []
+
+
+def test_no_harmless_line_pauses_while_confined() -> None:
+    assert [(line.command, classify(line.command).why) for line in HARMLESS if classify(line.command).pauses] == []
+
+
+def test_nearly_every_named_kind_is_the_right_one() -> None:
+    named = [line for line in DANGEROUS if line.expect != "unreadable"]
+    assert sum(classify(line.command).kind == line.expect for line in named) > 0.98 * len(named)
+
+
+@pytest.mark.parametrize("name", WRAPPERS)
+def test_a_wrapper_changes_no_verdict(name: str) -> None:
+    wrap = WRAPPERS[name]
+    changed = [
+        line for line in DANGEROUS + HARMLESS
+        if closed(line.command) and classify(wrap(line.command)).pauses != (line.expect is not None)
+    ]  # fmt: skip
+    assert changed == []
+
+
+@pytest.mark.parametrize(
+    "command", ["npm test", "make", "pytest -q", "python manage.py test", "./run.sh", "cargo test"]
+)
+def test_the_projects_own_code_asks_only_where_nothing_confines_it(command: str) -> None:
+    assert classify(command, confined=True).kind is None
+    reading = classify(command, confined=False)
+    assert reading.kind == "unreadable"
+    assert "can't be read" in reading.why
+
+
+@pytest.mark.parametrize(
+    "command", ["ls -la", "git status", "echo 'git push'", "grep -rn 'rm -rf' .", "git push --help"]
+)
+def test_what_can_be_read_needs_no_confinement(command: str) -> None:
+    assert classify(command, confined=False).kind is None
