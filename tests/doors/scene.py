@@ -106,6 +106,7 @@ def make_scene() -> Scene:
         "unknown_token": tokens.new(tokens.SIGN_IN),
         "approval_id": k.question(waiting).pk,
         "digest": k.question(waiting).action_digest,
+        "digest": k.question(waiting).action_digest,
         "asks_to_bake": k.question(running, "tool").pk,
         "waiting": waiting.pk,
         "running": running.pk,
