@@ -65,7 +65,7 @@ class OddAgent:
 async def leave_a_child() -> None:
     """Starts a process in a session of its own, and waits until it has written by which word to find it."""
     await asyncio.create_subprocess_exec(sys.executable, "-c", WORKER, secrets.token_hex(8), start_new_session=True)
-    while not Path("worker").exists():
+    while not (Path("worker").exists() and Path("worker").read_text()):
         await asyncio.sleep(0.01)
 
 
