@@ -1,4 +1,4 @@
-"""What a request to an address may do: where money is spent, where secrets are handed out, what is only this machine."""
+"""What a request to an address may do: where money is spent, secrets are handed out, or only this machine is asked."""
 
 from __future__ import annotations
 

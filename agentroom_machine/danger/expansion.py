@@ -71,7 +71,9 @@ class Expander:
             case Text(text, quoted):
                 return [Piece(text if quoted else activate(text))]
             case Substitution(script, quoted, kind):
+                looking, self.looking_only = self.looking_only, False
                 printed = self._run(script)
+                self.looking_only = looking
                 if kind != "$":
                     return [Piece(UNKNOWN)]
                 return [self._piece(printed.rstrip("\n"), quoted=quoted, split=split)]

@@ -50,19 +50,20 @@ _DATA = re.compile(
 
 _FOLDERS = {
     ".ssh", ".aws", ".gnupg", ".kube", ".docker", ".azure", ".gcloud", "gcloud", ".mozilla", ".password-store",
-    ".terraform.d", "keyrings", "keychains", ".claude", ".codex", ".gemini", ".cursor", ".opencode", ".oci", ".bluemix",
-    ".fly", ".heroku", ".netlify", ".railway", ".config/gh", ".config/hub", ".config/op", ".config/git",
-    ".config/gcloud", ".config/google-chrome", ".config/chromium", ".config/doctl", ".config/hcloud", ".config/stripe",
-    ".config/configstore", ".config/rclone", ".config/sops", ".config/age", ".config/glab-cli", ".config/vercel",
-    ".config/1password", ".config/bitwarden", ".config/bravesoftware", ".config/microsoft-edge", ".config/github-copilot",
-    ".config/anthropic", ".config/openai", "run/secrets", ".cargo/credentials", ".cargo/credentials.toml",
-    ".docker/config.json", ".m2/settings.xml", ".m2/settings-security.xml", ".gem/credentials", ".gradle/gradle.properties",
-    ".local/share/keyrings", "google/chrome", "application support/firefox", ".git/config", ".git/credentials",
-    ".config/wrangler", ".wrangler/config", ".config/pulumi", ".pulumi", ".minikube", ".databrickscfg", ".snowflake",
-    ".kaggle", ".huggingface", ".cache/huggingface/token", ".config/composer/auth.json", ".composer/auth.json",
-    ".config/containers/auth.json", ".config/pip/pip.conf", ".pip/pip.conf", ".config/fish/fish_variables",
-    ".config/nuget", ".nuget/nuget.config", ".thunderbird", ".electrum", ".bitcoin", ".ethereum", ".step", ".vault",
-    "etc/ssl/private", "etc/letsencrypt", "etc/passwd", "etc/security",
+    ".terraform.d", "keyrings", "keychains", ".claude", ".codex", ".gemini", ".cursor", ".opencode", ".oci",
+    ".bluemix", ".fly", ".heroku", ".netlify", ".railway", ".config/gh", ".config/hub", ".config/op", ".config/git",
+    ".config/gcloud", ".config/google-chrome", ".config/chromium", ".config/doctl", ".config/hcloud",
+    ".config/stripe", ".config/configstore", ".config/rclone", ".config/sops", ".config/age", ".config/glab-cli",
+    ".config/vercel", ".config/1password", ".config/bitwarden", ".config/bravesoftware", ".config/microsoft-edge",
+    ".config/github-copilot", ".config/anthropic", ".config/openai", "run/secrets", ".cargo/credentials",
+    ".cargo/credentials.toml", ".docker/config.json", ".m2/settings.xml", ".m2/settings-security.xml",
+    ".gem/credentials", ".gradle/gradle.properties", ".local/share/keyrings", "google/chrome",
+    "application support/firefox", ".git/config", ".git/credentials", ".config/wrangler", ".wrangler/config",
+    ".config/pulumi", ".pulumi", ".minikube", ".databrickscfg", ".snowflake", ".kaggle", ".huggingface",
+    ".cache/huggingface/token", ".config/composer/auth.json", ".composer/auth.json", ".config/containers/auth.json",
+    ".config/pip/pip.conf", ".pip/pip.conf", ".config/fish/fish_variables", ".config/nuget", ".nuget/nuget.config",
+    ".thunderbird", ".electrum", ".bitcoin", ".ethereum", ".step", ".vault", "etc/ssl/private", "etc/letsencrypt",
+    "etc/passwd", "etc/security",
 }  # fmt: skip
 _SAMPLES = (
     ".env", ".env.local", ".env.production", "\x01.env", "id_rsa", "id_ed25519", "id_ecdsa", "\x01.pem", "\x01.key",
@@ -80,17 +81,9 @@ _TREES = {
 }  # fmt: skip
 
 _RUNS = {
-    ".git",
-    ".hg",
-    ".claude",
-    ".codex",
-    ".gemini",
-    ".cursor",
-    ".opencode",
-    ".husky/_",
-    ".agents",
+    ".git", ".hg", ".claude", ".codex", ".gemini", ".cursor", ".opencode", ".husky/_", ".agents",
     ".vscode/tasks.json",
-}
+}  # fmt: skip
 _RUNS_NAMES = {
     ".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".profile", ".zshrc", ".zshenv", ".zprofile", ".zlogin",
     ".inputrc", ".gitconfig", ".gitmodules", ".hgrc", ".vimrc", ".mcp.json", ".claude.json", ".kshrc", ".cshrc",

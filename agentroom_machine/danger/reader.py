@@ -264,7 +264,9 @@ class Reader:
             "declare", "typeset", "local", "export", "readonly",
         }  # fmt: skip
         assigned = self._assign(command.assignments)
+        self.expander.looking_only = bool(command.words) and plainly(command.words[0]) in {"[", "test"}
         ways = combine([self.expander.fields(word) for word in command.words])
+        self.expander.looking_only = False
         given = self._redirects(command.redirects, stdin, command=command)
         if not command.words:
             self._keep(command.redirects, "")

@@ -149,7 +149,7 @@ def _quoted(text: str) -> str:
 COMMANDS = st.recursive(simple(), nested, max_leaves=5)
 
 
-@settings(max_examples=250, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
 @given(command=COMMANDS)
 def test_bash_runs_no_words_that_the_reader_has_not_met(command: str, tmp_path_factory: pytest.TempPathFactory) -> None:
     agree(f"n=run_c; v=aimb; a=(one two)\n{command}", tmp_path_factory.mktemp("bash"))

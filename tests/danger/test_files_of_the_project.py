@@ -66,8 +66,11 @@ def test_a_file_that_can_be_opened_is_read(work: Path, command: str, kind: str) 
 
 @pytest.mark.parametrize(
     "command",
-    ["sh calm.sh src", "./calm.sh", "npm test", "npm run x", "git st", "python calm.py", "psql -f seed.sql", "bash odd.sh",
-     "bash broken.sh", "bash loop.sh", "cat ship.sh", "grep push ship.sh", "git checkout main", "bash -n ship.sh"],
+    [
+        "sh calm.sh src", "./calm.sh", "npm test", "npm run x", "git st", "python calm.py", "psql -f seed.sql",
+        "bash odd.sh", "bash broken.sh", "bash loop.sh", "cat ship.sh", "grep push ship.sh", "git checkout main",
+        "bash -n ship.sh",
+    ],
 )  # fmt: skip
 def test_what_is_harmless_or_not_understood_in_a_file_runs_confined(work: Path, command: str) -> None:
     assert classify(command, cwd=work, confined=True).kind is None

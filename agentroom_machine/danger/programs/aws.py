@@ -9,9 +9,11 @@ from agentroom_machine.danger.programs.table import touches_secrets
 from agentroom_machine.danger.reader import Program, Reader
 from agentroom_machine.danger.unknown import UNKNOWN, open_ended, plain
 
-_TAKES = ("--profile", "--region", "--output", "--endpoint-url", "--query", "--color", "--ca-bundle", "--cli-read-timeout",
-          "--cli-connect-timeout", "--cli-binary-format", "--exclude", "--include", "--acl", "--storage-class", "--page-size",
-          "--max-items", "--starting-token")  # fmt: skip
+_TAKES = (
+    "--profile", "--region", "--output", "--endpoint-url", "--query", "--color", "--ca-bundle", "--cli-read-timeout",
+    "--cli-connect-timeout", "--cli-binary-format", "--exclude", "--include", "--acl", "--storage-class",
+    "--page-size", "--max-items", "--starting-token",
+)  # fmt: skip
 _SECRET = re.compile(
     r"get-secret-value|batch-get-secret-value|get-session-token|get-federation-token|assume-role.*|get-login(-password)?"
     r"|get-authorization-token|get-credentials.*|get-role-credentials|create-access-key|create-login-profile|get-token"

@@ -80,11 +80,14 @@ _PHP = Language(
     ),
 )
 _LUA = Language(
-    "Lua", ("-e",), ("-l",), _words(r"os\s*\.\s*remove|\brmdir\b|vim\.fn\.delete|lfs\.rmdir"), _words(r"os\s*\.\s*execute|io\s*\.\s*popen"),
+    "Lua", ("-e",), ("-l",), _words(r"os\s*\.\s*remove|\brmdir\b|vim\.fn\.delete|lfs\.rmdir"),
+    _words(r"os\s*\.\s*execute|io\s*\.\s*popen"),
     _words(r"\benviron\b"), _words(r"\bload(string|file)?\b|dofile|\bos\s*\[|\bio\s*\[|_G|_ENV|string\.char|\\x|\\\d"),
 )  # fmt: skip
 _AWK = Language(
-    "awk", ("-e", "--source"), ("-F", "-v", "-f", "-i", "-l", "--field-separator", "--assign", "--file", "--include", "--load"),
+    "awk", ("-e", "--source"), (
+        "-F", "-v", "-f", "-i", "-l", "--field-separator", "--assign", "--file", "--include", "--load",
+    ),
     _words(r"(?!)"), _words(r"\bsystem\s*\(|\|\s*getline|\|&|print[^|}]*\|\s*[\"\w$]|printf[^|}]*\|\s*[\"\w$]"),
     _words(r"\bENVIRON\b(?!\s*\[\s*\")"), _words(r"@\w+\s*\(|\bsystem\s*\(\s*[^\"\s)]"),
 )  # fmt: skip
@@ -223,8 +226,8 @@ def _python_file(reader: Reader, words: list[str]) -> str:
         return reader.run([name, *words[1:]], UNKNOWN)
     if reader.reads(path):
         return UNKNOWN
-    for text in reader.written(path):
-        python_code.judge(reader, text)
+    for kept in reader.written(path):
+        python_code.judge(reader, kept)
     text = opened(reader, path)
     if text is not None and len(text) < 20_000:
         since = len(reader.findings)
@@ -236,10 +239,12 @@ def _python_file(reader: Reader, words: list[str]) -> str:
     return UNKNOWN
 
 
-_MODULES = {"http.server", "json.tool", "venv", "ensurepip", "this", "antigravity", "site", "sysconfig", "platform", "calendar",
-            "tokenize", "ast", "dis", "py_compile", "compileall", "tabnanny", "pyclbr", "gzip", "zipapp", "pydoc", "doctest",
-            "unittest", "base64", "quopri", "ftplib", "webbrowser", "cProfile", "profile", "trace", "pdb", "virtualenv",
-            "inspect", "symtable", "mimetypes", "uuid", "random", "idlelib", "turtledemo", "test"}  # fmt: skip
+_MODULES = {
+    "http.server", "json.tool", "venv", "ensurepip", "this", "antigravity", "site", "sysconfig", "platform",
+    "calendar", "tokenize", "ast", "dis", "py_compile", "compileall", "tabnanny", "pyclbr", "gzip", "zipapp", "pydoc",
+    "doctest", "unittest", "base64", "quopri", "ftplib", "webbrowser", "cProfile", "profile", "trace", "pdb",
+    "virtualenv", "inspect", "symtable", "mimetypes", "uuid", "random", "idlelib", "turtledemo", "test",
+}  # fmt: skip
 
 
 def _module(reader: Reader, words: list[str], stdin: str | None) -> str:
@@ -360,8 +365,8 @@ def _file(reader: Reader, language: Language, words: list[str]) -> str:
     name = path.rpartition("/")[2].removesuffix(".js").removesuffix(".mjs").removesuffix(".phar")
     if name in {"artisan", "rails", "console"}:
         return reader.run([name, *words[1:]], UNKNOWN)
-    for text in reader.written(path):
-        judge(reader, language, text)
+    for kept in reader.written(path):
+        judge(reader, language, kept)
     text = opened(reader, path)
     if text is not None and len(text) < 20_000:
         since = len(reader.findings)
@@ -378,7 +383,7 @@ def _awk(reader: Reader, argv: list[str], stdin: str | None) -> str:
     codes, words = list(found.values("-e", "--source")), list(found.words)
     for path in found.values("-f", "--file"):
         reader.reads(path)
-        text = stdin if path in {"-", "/dev/stdin"} else (reader.written(path) or [opened(reader, path)])[0]
+        text = stdin if path in {"-", "/dev/stdin"} else "\n".join(reader.written(path)) or opened(reader, path)
         if text is None or UNKNOWN in text:
             reader.project(f"{shown(path)} is a script that can't be read from here")
         else:
@@ -464,21 +469,27 @@ def _osascript(reader: Reader, argv: list[str], stdin: str | None) -> str:
 
 PROGRAMS: dict[str, Program] = {
     **dict.fromkeys(("python", "pypy", "pythonw", "py", "ipython", "ptpython", "bpython", "micropython"), _python),
-    **dict.fromkeys(("node", "nodejs", "deno", "bun-run", "tsx", "ts-node", "qjs", "d8", "jsc", "esno", "babel-node"), _interpreter(_NODE)),
+    **dict.fromkeys((
+        "node", "nodejs", "deno", "bun-run", "tsx", "ts-node", "qjs", "d8", "jsc", "esno", "babel-node",
+    ), _interpreter(_NODE)),
     "perl": _interpreter(_PERL),
     **dict.fromkeys(("ruby", "jruby", "irb", "truffleruby"), _interpreter(_RUBY)),
     **dict.fromkeys(("php", "hhvm"), _interpreter(_PHP)),
     **dict.fromkeys(("lua", "luajit", "texlua", "luau"), _interpreter(_LUA)),
     **dict.fromkeys(("awk", "gawk", "mawk", "nawk", "goawk", "original-awk"), _awk),
     **dict.fromkeys(
-        ("rscript", "r", "julia", "elixir", "iex", "erl", "ghc", "runghc", "runhaskell", "ghci", "ocaml", "scala", "groovy",
-         "kotlin", "jshell", "clojure", "clj", "bb", "racket", "guile", "sbcl", "clisp", "tclsh", "wish", "swift", "crystal",
-         "raku", "janet", "fennel", "csi", "fsi", "octave", "gnuplot", "dotnet-script", "nim", "v", "red", "rebol", "io",
-         "pike", "jq-run", "m4",   "bpftrace", "systemtap", "stap"),
+        (
+            "rscript", "r", "julia", "elixir", "iex", "erl", "ghc", "runghc", "runhaskell", "ghci", "ocaml", "scala",
+            "groovy", "kotlin", "jshell", "clojure", "clj", "bb", "racket", "guile", "sbcl", "clisp", "tclsh", "wish",
+            "swift", "crystal", "raku", "janet", "fennel", "csi", "fsi", "octave", "gnuplot", "dotnet-script", "nim",
+            "v", "red", "rebol", "io", "pike", "jq-run", "m4", "bpftrace", "systemtap", "stap",
+        ),
         _interpreter(_OTHER),
     ),
-    **dict.fromkeys(("vim", "vi", "nvim", "view", "ex", "gvim", "vimdiff", "nano", "emacs", "emacsclient", "pico", "micro",
-                     "hx", "kak", "joe", "ne", "mcedit", "gedit", "kate", "subl", "zed", "mate", "rvim", "vimx"), _editor),
+    **dict.fromkeys((
+        "vim", "vi", "nvim", "view", "ex", "gvim", "vimdiff", "nano", "emacs", "emacsclient", "pico", "micro", "hx",
+        "kak", "joe", "ne", "mcedit", "gedit", "kate", "subl", "zed", "mate", "rvim", "vimx",
+    ), _editor),
     **dict.fromkeys(("ed", "red-ed"), _ed),
     "osascript": _osascript,
 }  # fmt: skip

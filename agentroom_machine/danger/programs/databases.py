@@ -113,8 +113,10 @@ def _addresses(reader: Reader, found: Arguments, *names: str) -> None:
 
 
 def _psql(reader: Reader, argv: list[str], stdin: str | None) -> str:
-    takes = ("-c", "-d", "-f", "-h", "-p", "-U", "-v", "-o", "-P", "-F", "-R", "-T", "-L", "--command", "--dbname", "--file",
-             "--host", "--port", "--username", "--set", "--variable", "--output", "--pset", "--log-file")  # fmt: skip
+    takes = (
+        "-c", "-d", "-f", "-h", "-p", "-U", "-v", "-o", "-P", "-F", "-R", "-T", "-L", "--command", "--dbname",
+        "--file", "--host", "--port", "--username", "--set", "--variable", "--output", "--pset", "--log-file",
+    )  # fmt: skip
     found = split(argv[1:], takes)
     shows = found.has("-l", "--list", "-V", "--version", "--help", "-?")
     _addresses(reader, found, "-d", "--dbname")
@@ -144,19 +146,10 @@ def _sqlite(reader: Reader, argv: list[str], stdin: str | None) -> str:
     found = split(
         args,
         (
-            "--cmd",
-            "--init",
-            "--separator",
-            "--newline",
-            "--nullvalue",
-            "--vfs",
-            "--mmap",
-            "-c",
-            "-s",
-            "-f",
+            "--cmd", "--init", "--separator", "--newline", "--nullvalue", "--vfs", "--mmap", "-c", "-s", "-f",
             "--maxsize",
         ),
-    )
+    )  # fmt: skip
     for word in found.words[:1]:
         reader.reads(word)
     texts = [*found.words[1:], *found.values("--cmd", "-c", "-s")]
@@ -173,30 +166,11 @@ def _redis(reader: Reader, argv: list[str], stdin: str | None) -> str:
     found = split(
         argv[1:],
         (
-            "-h",
-            "-p",
-            "-a",
-            "-n",
-            "-u",
-            "-s",
-            "-r",
-            "-i",
-            "-x_",
-            "-d",
-            "-D",
-            "--user",
-            "--pass",
-            "--eval",
-            "--pipe_",
-            "--sni",
-            "--cacert",
-            "--cert",
-            "--key",
-            "--pattern",
-            "--bigkeys_",
+            "-h", "-p", "-a", "-n", "-u", "-s", "-r", "-i", "-x_", "-d", "-D", "--user", "--pass", "--eval",
+            "--pipe_", "--sni", "--cacert", "--cert", "--key", "--pattern", "--bigkeys_",
         ),
         posix=True,
-    )
+    )  # fmt: skip
     if found.has("--eval", "--pipe", "--cluster", "--rdb", "--functions-rdb"):
         reader.unreadable("it runs a script inside of the database")
     if found.has("-a", "--pass") and found.value("-a", "--pass") not in {"", None}:
@@ -226,18 +200,10 @@ def _mongo(reader: Reader, argv: list[str], stdin: str | None) -> str:
     found = split(
         argv[1:],
         (
-            "--eval",
-            "--host",
-            "--port",
-            "-u",
-            "-p",
-            "--username",
-            "--password",
-            "--authenticationDatabase",
-            "-f",
+            "--eval", "--host", "--port", "-u", "-p", "--username", "--password", "--authenticationDatabase", "-f",
             "--file",
         ),
-    )
+    )  # fmt: skip
     texts = list(found.values("--eval"))
     scripts = [word for word in found.words if word.endswith((".js", ".mongodb"))] + list(found.values("-f", "--file"))
     for script in scripts:
@@ -270,8 +236,11 @@ def _mongo(reader: Reader, argv: list[str], stdin: str | None) -> str:
 
 def _query(reader: Reader, argv: list[str], stdin: str | None) -> str:
     """Other tools whose statements come by an option or as a word."""
-    takes = ("-q", "-Q", "-e", "-c", "-i", "-f", "-S", "-U", "-P", "-d", "-h", "-u", "-p", "-k", "--query", "--execute", "--file",
-             "--command", "--database", "--host", "--user", "--password", "--port", "--queries-file", "-o", "-n", "-t_", "--statement")  # fmt: skip
+    takes = (
+        "-q", "-Q", "-e", "-c", "-i", "-f", "-S", "-U", "-P", "-d", "-h", "-u", "-p", "-k", "--query", "--execute",
+        "--file", "--command", "--database", "--host", "--user", "--password", "--port", "--queries-file", "-o", "-n",
+        "-t_", "--statement",
+    )  # fmt: skip
     found = split(argv[1:], takes)
     texts = [
         *found.values("-q", "-Q", "-e", "-c", "--query", "--execute", "--command", "--statement"),

@@ -11,19 +11,8 @@ from agentroom_machine.danger.reader import Program, Reader
 from agentroom_machine.danger.unknown import UNKNOWN, plain, shown
 
 _COPY_TAKES = (
-    "-t",
-    "-S",
-    "--target-directory",
-    "--suffix",
-    "-m",
-    "-o",
-    "-g",
-    "--mode",
-    "--owner",
-    "--group",
-    "-Z",
-    "--backup",
-)
+    "-t", "-S", "--target-directory", "--suffix", "-m", "-o", "-g", "--mode", "--owner", "--group", "-Z", "--backup",
+)  # fmt: skip
 
 
 def _remove(reader: Reader, argv: list[str], stdin: str | None) -> str:
@@ -136,9 +125,11 @@ def _dd(reader: Reader, argv: list[str], stdin: str | None) -> str:
 def _rsync(reader: Reader, argv: list[str], stdin: str | None) -> str:
     if asks_for_help(argv[1:]):
         return UNKNOWN
-    takes = ("-e", "--rsh", "-f", "--filter", "--exclude", "--include", "--exclude-from", "--include-from", "--files-from",
-             "-T", "--temp-dir", "--backup-dir", "--suffix", "--rsync-path", "--port", "--password-file", "--log-file",
-             "-B", "-M", "--bwlimit", "--timeout", "--chmod", "--out-format", "--link-dest", "--compare-dest")  # fmt: skip
+    takes = (
+        "-e", "--rsh", "-f", "--filter", "--exclude", "--include", "--exclude-from", "--include-from", "--files-from",
+        "-T", "--temp-dir", "--backup-dir", "--suffix", "--rsync-path", "--port", "--password-file", "--log-file",
+        "-B", "-M", "--bwlimit", "--timeout", "--chmod", "--out-format", "--link-dest", "--compare-dest",
+    )  # fmt: skip
     found = split(argv[1:], takes)
     rehearses = found.has("-n", "--dry-run")
     for program in found.values("-e", "--rsh", "--rsync-path"):
@@ -177,9 +168,11 @@ def _tar(reader: Reader, argv: list[str], stdin: str | None) -> str:
     args = argv[1:]
     if args and re.fullmatch(r"[A-Za-z]+", args[0]):
         args = [f"-{args[0]}", *args[1:]]
-    takes = ("-f", "-C", "-T", "-X", "-I", "-b", "-K", "-N", "-V", "--file", "--directory", "--files-from", "--exclude",
-             "--exclude-from", "--use-compress-program", "--to-command", "--checkpoint-action", "--rsh-command",
-             "--rmt-command", "-F", "--info-script", "--new-volume-script", "--transform", "--one-top-level")  # fmt: skip
+    takes = (
+        "-f", "-C", "-T", "-X", "-I", "-b", "-K", "-N", "-V", "--file", "--directory", "--files-from", "--exclude",
+        "--exclude-from", "--use-compress-program", "--to-command", "--checkpoint-action", "--rsh-command",
+        "--rmt-command", "-F", "--info-script", "--new-volume-script", "--transform", "--one-top-level",
+    )  # fmt: skip
     found = split(args, takes)
     letters = "".join(name[1:] for name, _ in found.options if not name.startswith("--"))
     creates = bool(set(letters) & set("cru")) or found.has("--create", "--append", "--update")
@@ -285,7 +278,9 @@ PROGRAMS: dict[str, Program] = {
     **dict.fromkeys(("mv", "gmv", "move", "rename", "mmv"), _move),
     **dict.fromkeys(("touch", "mkdir", "mkfifo", "gtouch", "fallocate", "mknod"), _writes),
     **dict.fromkeys(("ln", "gln", "link"), _link),
-    **dict.fromkeys(("chmod", "chown", "chgrp", "gchmod", "gchown", "chattr", "setfacl", "chflags", "xattr", "chcon"), _mode),
+    **dict.fromkeys((
+        "chmod", "chown", "chgrp", "gchmod", "gchown", "chattr", "setfacl", "chflags", "xattr", "chcon",
+    ), _mode),
     **dict.fromkeys(("truncate", "gtruncate"), _truncate),
     **dict.fromkeys(("dd", "gdd", "dcfldd", "ddrescue"), _dd),
     "rsync": _rsync,

@@ -15,98 +15,25 @@ _GLOBAL_TAKES = {"-C", "-c", "--git-dir", "--work-tree", "--namespace", "--exec-
                  "--attr-source", "--list-cmds"}  # fmt: skip
 _FILE = re.compile(r"(^|/)[^/]*\.[A-Za-z][A-Za-z0-9]{0,5}$|/$|^\.{1,2}(/|$)")
 
+_TALKS = {"fetch", "clone", "pull", "ls-remote", "fetch-pack", "archive", "push", "send-pack"}
+
 type Judge = Callable[[Reader, list[str], str | None], None]
 
 _HARMLESS = frozenset(
     [
-        "add",
-        "annotate",
-        "archive",
-        "blame",
-        "bugreport",
-        "bundle",
-        "cat-file",
-        "check-attr",
-        "check-ignore",
-        "check-mailmap",
-        "check-ref-format",
-        "cherry",
-        "cherry-pick",
-        "commit",
-        "commit-graph",
-        "commit-tree",
-        "count-objects",
-        "describe",
-        "diff",
-        "diff-files",
-        "diff-index",
-        "diff-tree",
-        "difftool",
-        "fetch-pack",
-        "fmt-merge-msg",
-        "for-each-ref",
-        "format-patch",
-        "fsck",
-        "get-tar-commit-id",
-        "grep",
-        "hash-object",
-        "help",
-        "index-pack",
-        "init",
-        "log",
-        "ls-files",
-        "ls-remote",
-        "ls-tree",
-        "mailinfo",
-        "mailsplit",
-        "maintenance",
-        "merge",
-        "merge-base",
-        "merge-file",
-        "merge-tree",
-        "mktag",
-        "mktree",
-        "mv",
-        "name-rev",
-        "pack-objects",
-        "pack-refs",
-        "patch-id",
-        "range-diff",
-        "request-pull",
-        "rev-list",
-        "rev-parse",
-        "revert",
-        "shortlog",
-        "show",
-        "show-branch",
-        "show-index",
-        "show-ref",
-        "status",
-        "stripspace",
-        "unpack-file",
-        "unpack-objects",
-        "var",
-        "verify-commit",
-        "verify-pack",
-        "verify-tag",
-        "version",
-        "whatchanged",
-        "write-tree",
-        "sparse-checkout",
-        "apply",
-        "am",
-        "fetch",
-        "pull",
-        "clone",
-        "column",
-        "interpret-trailers",
-        "update-index",
-        "update-server-info",
-        "diagnose",
-        "backfill",
-        "last-modified",
+        "add", "annotate", "archive", "blame", "bugreport", "bundle", "cat-file", "check-attr", "check-ignore",
+        "check-mailmap", "check-ref-format", "cherry", "cherry-pick", "commit", "commit-graph", "commit-tree",
+        "count-objects", "describe", "diff", "diff-files", "diff-index", "diff-tree", "difftool", "fetch-pack",
+        "fmt-merge-msg", "for-each-ref", "format-patch", "fsck", "get-tar-commit-id", "grep", "hash-object", "help",
+        "index-pack", "init", "log", "ls-files", "ls-remote", "ls-tree", "mailinfo", "mailsplit", "maintenance",
+        "merge", "merge-base", "merge-file", "merge-tree", "mktag", "mktree", "mv", "name-rev", "pack-objects",
+        "pack-refs", "patch-id", "range-diff", "request-pull", "rev-list", "rev-parse", "revert", "shortlog", "show",
+        "show-branch", "show-index", "show-ref", "status", "stripspace", "unpack-file", "unpack-objects", "var",
+        "verify-commit", "verify-pack", "verify-tag", "version", "whatchanged", "write-tree", "sparse-checkout",
+        "apply", "am", "fetch", "pull", "clone", "column", "interpret-trailers", "update-index", "update-server-info",
+        "diagnose", "backfill", "last-modified",
     ]
-)
+)  # fmt: skip
 
 
 def _git(reader: Reader, argv: list[str], stdin: str | None) -> str:
@@ -181,6 +108,15 @@ def _quoted(word: str) -> str:
     return "'" + word.replace("'", "'\\''") + "'"
 
 
+def _runs(name: str, option: str) -> bool:
+    """Whether the value of an option is a program."""
+    if option in {"-x", "--extcmd"}:
+        return name in {"difftool", "rebase"}
+    if name == "clone" and option == "-u":
+        return True
+    return name in _TALKS and option.startswith(("--upload-p", "--exec", "--receive-p"))
+
+
 def _runs_programs(reader: Reader, name: str, rest: list[str]) -> None:
     """Options by which a harmless command of git runs something, or writes somewhere."""
     for position, word in enumerate(rest):
@@ -188,9 +124,7 @@ def _runs_programs(reader: Reader, name: str, rest: list[str]) -> None:
             break
         option, equals, value = word.partition("=")
         value = value if equals else rest[position + 1] if position + 1 < len(rest) else ""
-        if (name in {"fetch", "clone", "pull", "ls-remote", "fetch-pack", "archive", "push", "send-pack"} and option.startswith(
-            ("--upload-p", "--exec", "--receive-p")
-        )) or (name == "clone" and option == "-u") or (option in {"-x", "--extcmd"} and name in {"difftool", "rebase"}):  # fmt: skip
+        if _runs(name, option):
             reader.text(value)
         elif (
             name == "grep"
@@ -464,7 +398,7 @@ JUDGES: dict[str, Judge] = {
     "filter-branch": _find("delete", "it rewrites the history"),
     "filter-repo": _find("delete", "it rewrites the history"),
     "replace": _deletes_if("it deletes a replacement", "-d", "--delete", "-f", "--force"),
-    "branch": _deletes_if("it deletes a branch, or moves one by force", "-d", "-D", "--delete", "-f", "--force", "-M", "-C"),
+    "branch": _deletes_if("it deletes or moves a branch", "-d", "-D", "--delete", "-f", "--force", "-M", "-C"),
     "tag": _deletes_if("it deletes a tag, or moves one by force", "-d", "--delete", "-f", "--force"),
     "notes": _deletes_if("it deletes notes", "-f", "--force", words=("remove", "prune")),
     "symbolic-ref": _deletes_if("it deletes a name", "-d", "--delete"),
@@ -492,8 +426,11 @@ JUDGES: dict[str, Judge] = {
     "update-ref": _update_ref,
     "fetch": _fetch,
     **dict.fromkeys(
-        ("credential", "credential-store", "credential-cache", "credential-manager", "credential-osxkeychain",
-         "credential-libsecret", "credential-netrc", "credential-wincred", "credential-gnome-keyring", "crypt", "secret"),
+        (
+            "credential", "credential-store", "credential-cache", "credential-manager", "credential-osxkeychain",
+            "credential-libsecret", "credential-netrc", "credential-wincred", "credential-gnome-keyring", "crypt",
+            "secret",
+        ),
         _find("credentials", "it reads or keeps the passwords of git"),
     ),
 }  # fmt: skip

@@ -24,9 +24,11 @@ _ELSEWHERE = re.compile(
     r"url\..+\.(insteadof|pushinsteadof)|remote\..+\.(url|pushurl|push|mirror)|branch\..+\.pushremote|push\..+|remote\.pushdefault",
     re.I,
 )
-_PLAIN = {"", "true", "false", "1", "0", "yes", "no", "cat", "less", "more", "delta", "diff-so-fancy", "vim", "vi", "nano",
-          "emacs", "code --wait", "less -R", "less -FRX", "less -FX", "less -F", ":", "gpg", "gpg2", "ssh", "rebase",
-          "merge", "checkout", "none"}  # fmt: skip
+_PLAIN = {
+    "", "true", "false", "1", "0", "yes", "no", "cat", "less", "more", "delta", "diff-so-fancy", "vim", "vi", "nano",
+    "emacs", "code --wait", "less -R", "less -FRX", "less -FX", "less -F", ":", "gpg", "gpg2", "ssh", "rebase",
+    "merge", "checkout", "none",
+}  # fmt: skip
 
 
 def judge(reader: Reader, key: str, value: str, *, kept: bool = False) -> None:

@@ -15,49 +15,54 @@ if TYPE_CHECKING:
     from agentroom_machine.danger.reader import Reader
 
 _DELETES = {
-    "rmtree", "unlink", "rmdir", "removedirs", "truncate", "ftruncate", "send2trash", "remove_tree", "dropdb", "drop_all",
-    "drop_table", "drop_database", "drop_collection", "delete_many", "delete_one", "flushall", "flushdb", "delete_object",
-    "delete_objects", "delete_bucket", "terminate_instances", "delete_repo", "rmtree_p", "remove_p", "rmdir_p", "unlink_p",
+    "rmtree", "unlink", "rmdir", "removedirs", "truncate", "ftruncate", "send2trash", "remove_tree", "dropdb",
+    "drop_all", "drop_table", "drop_database", "drop_collection", "delete_many", "delete_one", "flushall", "flushdb",
+    "delete_object", "delete_objects", "delete_bucket", "terminate_instances", "delete_repo", "rmtree_p", "remove_p",
+    "rmdir_p", "unlink_p",
 }  # fmt: skip
 _RUNS = {
     "system", "popen", "run", "call", "check_call", "check_output", "Popen", "getoutput", "getstatusoutput", "spawn",
-    "create_subprocess_shell", "create_subprocess_exec", "subprocess_exec", "subprocess_shell", "popen2", "popen3", "popen4",
-    "startfile", "posix_spawn", "posix_spawnp", "run_command", "sh", "cmd",
+    "create_subprocess_shell", "create_subprocess_exec", "subprocess_exec", "subprocess_shell", "popen2", "popen3",
+    "popen4", "startfile", "posix_spawn", "posix_spawnp", "run_command", "sh", "cmd",
 }  # fmt: skip
-_RUN_MODULES = {"os", "subprocess", "pty", "commands", "asyncio", "sh", "pexpect", "plumbum", "fabric", "invoke", "delegator",
-                "popen2", "platform", "posix", "nt", "_posixsubprocess", "multiprocessing", "distutils", "ptyprocess"}  # fmt: skip
-_COMPUTES = {"eval", "exec", "compile", "__import__", "globals", "locals", "vars", "getattr", "setattr", "delattr",
-             "breakpoint", "execfile", "runpy", "run_path", "run_module", "import_module", "attrgetter", "methodcaller",
-             "exec_module", "load_module", "run_code", "ctypes", "cffi", "loads_pickle", "InteractiveConsole", "interact",
-             "exec_command", "runsource", "literal_exec"}  # fmt: skip
+_RUN_MODULES = {
+    "os", "subprocess", "pty", "commands", "sh", "pexpect", "plumbum", "fabric", "invoke", "delegator", "popen2",
+    "posix", "nt", "_posixsubprocess", "distutils", "ptyprocess",
+}  # fmt: skip
+_COMPUTES = {
+    "eval", "exec", "compile", "__import__", "globals", "locals", "vars", "getattr", "setattr", "delattr",
+    "breakpoint", "execfile", "runpy", "run_path", "run_module", "import_module", "attrgetter", "methodcaller",
+    "exec_module", "load_module", "run_code", "ctypes", "cffi", "loads_pickle", "InteractiveConsole", "interact",
+    "exec_command", "runsource", "literal_exec",
+}  # fmt: skip
 _HIDES = {"__builtins__", "__dict__", "__class__", "__subclasses__", "__globals__", "__getattribute__", "__code__",
           "__mro__", "__base__", "__bases__", "__loader__", "__spec__", "b64decode", "fromhex", "unhexlify", "rot13",
           "marshal", "codecs", "decompress", "a85decode", "b85decode", "b32decode", "b16decode"}  # fmt: skip
 _PLAIN = {
-    "sys", "json", "re", "math", "datetime", "time", "collections", "itertools", "functools", "string", "random", "statistics",
-    "decimal", "fractions", "textwrap", "pprint", "typing", "dataclasses", "enum", "uuid", "hashlib", "csv", "io", "os",
-    "pathlib", "glob", "fnmatch", "platform", "locale", "calendar", "operator", "copy", "struct", "array", "bisect", "heapq",
-    "difflib", "unicodedata", "html", "xml", "tomllib", "configparser", "argparse", "inspect", "ast", "tokenize", "keyword",
-    "importlib", "sysconfig", "site", "shutil", "subprocess", "zlib", "base64", "binascii", "urllib", "socket", "ssl",
-    "ipaddress", "shlex", "stat", "filecmp", "tempfile", "zoneinfo", "traceback", "warnings", "types", "abc", "contextlib",
-    "secrets", "numbers", "cmath", "timeit", "dis", "py_compile", "compileall", "doctest", "unittest", "logging", "this",
-    "antigravity", "__future__", "errno", "signal", "getpass", "gettext", "readline", "codecs", "zipfile", "tarfile", "gzip",
+    "sys", "json", "re", "math", "datetime", "time", "collections", "itertools", "functools", "string", "random",
+    "statistics", "decimal", "fractions", "textwrap", "pprint", "typing", "dataclasses", "enum", "uuid", "hashlib",
+    "csv", "io", "os", "pathlib", "glob", "fnmatch", "platform", "locale", "calendar", "operator", "copy", "struct",
+    "array", "bisect", "heapq", "difflib", "unicodedata", "html", "xml", "tomllib", "configparser", "argparse",
+    "inspect", "ast", "tokenize", "keyword", "importlib", "sysconfig", "site", "shutil", "subprocess", "zlib",
+    "base64", "binascii", "urllib", "socket", "ssl", "ipaddress", "shlex", "stat", "filecmp", "tempfile", "zoneinfo",
+    "traceback", "warnings", "types", "abc", "contextlib", "secrets", "numbers", "cmath", "timeit", "dis",
+    "py_compile", "compileall", "doctest", "unittest", "logging", "this", "antigravity", "__future__", "errno",
+    "signal", "getpass", "gettext", "readline", "codecs", "zipfile", "tarfile", "gzip",
 }  # fmt: skip
-_NETWORK = {"requests", "httpx", "aiohttp", "urllib3", "http", "socket", "smtplib", "ftplib", "paramiko", "telnetlib",
-            "websocket", "websockets", "xmlrpc", "poplib", "imaplib", "nntplib", "pycurl", "boto3", "botocore", "stripe",
-            "twilio", "openai", "anthropic", "google", "azure", "kubernetes", "docker", "github", "gitlab", "slack_sdk"}  # fmt: skip
+_NETWORK = {
+    "requests", "httpx", "aiohttp", "urllib3", "http", "socket", "smtplib", "ftplib", "paramiko", "telnetlib",
+    "websocket", "websockets", "xmlrpc", "poplib", "imaplib", "nntplib", "pycurl", "boto3", "botocore", "stripe",
+    "twilio", "openai", "anthropic", "google", "azure", "kubernetes", "docker", "github", "gitlab", "slack_sdk",
+}  # fmt: skip
 _BUYS = {
-    "stripe",
-    "twilio",
-    "boto3",
-    "openai",
-    "anthropic",
-    "azure",
-    "braintree",
-    "paypalrestsdk",
-    "digitalocean",
+    "stripe", "twilio", "boto3", "openai", "anthropic", "azure", "braintree", "paypalrestsdk", "digitalocean",
     "hcloud",
-}
+}  # fmt: skip
+_DROPS = re.compile(r"\b(DROP\s+(TABLE|DATABASE|SCHEMA|INDEX|VIEW)|TRUNCATE\s+\w|DELETE\s+FROM)\b", re.I)
+_DATABASES = {
+    "sqlite3", "psycopg", "psycopg2", "pymysql", "MySQLdb", "django", "sqlalchemy", "asyncpg", "duckdb", "mysql",
+    "pyodbc", "peewee",
+}  # fmt: skip
 _KEEPS = {"keyring", "secretstorage", "hvac", "keyrings", "browser_cookie3", "netrc", "getpass4", "onepassword"}
 
 
@@ -97,6 +102,8 @@ class _Code:
             elif isinstance(node, ast.ImportFrom):
                 self.modules.add((node.module or ".").partition(".")[0])
                 for alias in node.names:
+                    if alias.name == "*" and node.module in {"os", "subprocess", "shutil", "pty", "posix"}:
+                        self.reader.unreadable(f"Python code takes all names of {node.module}")
                     self.names[alias.asname or alias.name] = f"{node.module}.{alias.name}"
                     self._name(alias.name)
             elif isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
@@ -232,7 +239,7 @@ class _Code:
             not node.args or (self._text(node.args[0]) is None or secret_name(self._text(node.args[0]) or ""))
         ):
             self.reader.find("credentials", "Python code reads a secret from the environment")
-        if (last in _RUNS and (base in _RUN_MODULES or name in _RUNS)) or (
+        if (last in _RUNS and (base in _RUN_MODULES or "subprocess_" in last)) or (
             last.startswith(("exec", "spawn")) and base in {"os", "pty"}
         ):
             self._runs(node, last)
@@ -309,9 +316,7 @@ class _Code:
             self.reader.reads(text)
         if text in {"rmtree", "unlink", "rmdir"}:
             self.reader.find("delete", f"Python code names {text}")
-        if re.search(r"\b(DROP\s+(TABLE|DATABASE|SCHEMA|INDEX|VIEW)|TRUNCATE\s+\w|DELETE\s+FROM)\b", text, re.I) and self.modules & {
-            "sqlite3", "psycopg", "psycopg2", "pymysql", "MySQLdb", "django", "sqlalchemy", "asyncpg", "duckdb", "mysql", "pyodbc", "peewee",
-        }:  # fmt: skip
+        if _DROPS.search(text) and self.modules & _DATABASES:
             self.reader.find("delete", "Python code deletes from a database")
 
     def _subscript(self, node: ast.Subscript) -> None:

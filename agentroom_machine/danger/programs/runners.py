@@ -96,18 +96,21 @@ _CARRIES: dict[str, tuple[str, ...]] = {
     "gcloud": ("compute ssh --command",),
 }
 _NAMED_FIRST = {"exec", "run", "enter", "container exec", "container run", "compose exec", "compose run", "rsh"}
-_IN_SOMETHING = {"docker", "podman", "nerdctl", "docker-compose", "podman-compose", "kubectl", "oc", "k", "multipass", "lxc",
-                 "incus", "distrobox", "crictl", "conda", "mamba", "aws-vault", "chamber", "rustup", "limactl", "direnv",
-                 "toolbox"}  # fmt: skip
+_IN_SOMETHING = {
+    "docker", "podman", "nerdctl", "docker-compose", "podman-compose", "kubectl", "oc", "k", "multipass", "lxc",
+    "incus", "distrobox", "crictl", "conda", "mamba", "aws-vault", "chamber", "rustup", "limactl", "direnv",
+    "toolbox",
+}  # fmt: skip
 _TAKES = (
-    "-e", "--env", "-v", "--volume", "--mount", "-w", "--workdir", "--name", "-p", "--publish", "-u", "--user", "--network",
-    "--net", "-n", "--namespace", "-c", "--container", "--context", "--env-file", "-l", "--label", "--entrypoint", "--cpus",
-    "-m", "--memory", "--platform", "-f", "--file", "--index", "--with", "--python", "--extra", "--group", "--project",
-    "--directory", "--package", "--cwd", "-a", "--app", "--from", "-h", "--hostname", "--add-host", "--gpus", "--ulimit",
-    "--restart", "--shm-size", "--tmpfs", "--device", "--security-opt", "--cap-add", "--cap-drop", "--link", "--pod",
-    "--with-requirements", "--env-from", "--config", "--prefix", "--filter", "--workspace", "--kubeconfig", "--profile",
-    "--index-url", "--size", "-d_", "--env-file", "--attach", "--pull", "--runtime", "--uidmap", "--group-add", "--dns",
-    "--log-driver", "--health-cmd", "--image", "-L", "--rcfile",
+    "-e", "--env", "-v", "--volume", "--mount", "-w", "--workdir", "--name", "-p", "--publish", "-u", "--user",
+    "--network", "--net", "-n", "--namespace", "-c", "--container", "--context", "--env-file", "-l", "--label",
+    "--entrypoint", "--cpus", "-m", "--memory", "--platform", "-f", "--file", "--index", "--with", "--python",
+    "--extra", "--group", "--project", "--directory", "--package", "--cwd", "-a", "--app", "--from", "-h",
+    "--hostname", "--add-host", "--gpus", "--ulimit", "--restart", "--shm-size", "--tmpfs", "--device",
+    "--security-opt", "--cap-add", "--cap-drop", "--link", "--pod", "--with-requirements", "--env-from", "--config",
+    "--prefix", "--filter", "--workspace", "--kubeconfig", "--profile", "--index-url", "--size", "-d_", "--env-file",
+    "--attach", "--pull", "--runtime", "--uidmap", "--group-add", "--dns", "--log-driver", "--health-cmd", "--image",
+    "-L", "--rcfile",
 )  # fmt: skip
 _DANGEROUS_TARGETS = re.compile(r"(^|[-:_/])(deploy|publish|release|push|upload|ship|promote)([-:_]|$)", re.I)
 
@@ -306,8 +309,10 @@ def _go(reader: Reader, argv: list[str], stdin: str | None) -> str:
 
 def _several(reader: Reader, argv: list[str], stdin: str | None) -> str:
     """Tools of which every argument is a command of its own."""
-    takes = ("-n", "--names", "-c", "--prefix-colors", "-p", "--prefix", "-l", "--watch", "--exec", "-x", "--ext", "-e", "-w",
-             "-i", "--runs", "-r", "--warmup", "-w_", "--setup", "--prepare", "--cleanup", "-s")  # fmt: skip
+    takes = (
+        "-n", "--names", "-c", "--prefix-colors", "-p", "--prefix", "-l", "--watch", "--exec", "-x", "--ext", "-e",
+        "-w", "-i", "--runs", "-r", "--warmup", "-w_", "--setup", "--prepare", "--cleanup", "-s",
+    )  # fmt: skip
     found = split(argv[1:], takes)
     for text in [*found.words, *found.values("--exec", "-x", "--setup", "--prepare", "--cleanup")]:
         if " " in text:

@@ -58,7 +58,7 @@ def _shell(reader: Reader, argv: list[str], stdin: str | None) -> str:
             return ""
         return reader.text(rest[0], positional=rest[2:], zero=rest[1] if len(rest) > 1 else name, stdin=stdin)
     if rest and not from_stdin:
-        return script(reader, rest[0], rest[1:], stdin=stdin, shell=True)
+        return script(reader, rest[0], rest[1:], stdin=stdin, of_shell=True)
     return piped(reader, stdin, positional=rest)
 
 
@@ -74,7 +74,7 @@ def piped(reader: Reader, stdin: str | None, *, positional: list[str] | None = N
     return reader.text(stdin, positional=positional)
 
 
-def script(reader: Reader, path: str, args: list[str], *, stdin: str | None = None, shell: bool = False) -> str:
+def script(reader: Reader, path: str, args: list[str], *, stdin: str | None = None, of_shell: bool = False) -> str:
     """A script in a file: followed when it can be opened, the project's own code when not."""
     if open_ended(path.rpartition("/")[2]) or path == UNKNOWN or path.startswith("/dev/"):
         if path in {"/dev/stdin", "/dev/fd/0"}:
@@ -84,19 +84,18 @@ def script(reader: Reader, path: str, args: list[str], *, stdin: str | None = No
     if reader.reads(path):
         return UNKNOWN
     written = reader.written(path)
-    for text in written:
-        if UNKNOWN in text:
+    for kept in written:
+        first = kept.partition("\n")[0]
+        if UNKNOWN in kept or (first.startswith("#!") and not of_shell and "sh" not in first):
             reader.unreadable(f"it runs {shown(path)}, which it has just written and which can't be read")
         else:
-            reader.text(
-                text.partition("\n")[2] if text.startswith("#!") and "sh" not in text.partition("\n")[0] else text
-            )
+            reader.text(kept, positional=args, zero=path, stdin=stdin)
     if written:
         return UNKNOWN
     text = opened(reader, path)
     first = (text or "").partition("\n")[0]
-    readable = text is not None and (shell or not first.startswith("#!") or "sh" in first.rpartition("/")[2])
-    if text is None or not readable or reader.scripts > 2 or (not shell and not first.startswith("#!")):
+    readable = text is not None and (of_shell or not first.startswith("#!") or "sh" in first.rpartition("/")[2])
+    if text is None or not readable or reader.scripts > 2 or (not of_shell and not first.startswith("#!")):
         reader.project(f"{shown(path)} is a script that can't be read from here")
         return UNKNOWN
     reader.scripts += 1
@@ -141,7 +140,7 @@ def _source(reader: Reader, argv: list[str], stdin: str | None) -> str:
     if path == UNKNOWN or open_ended(path.rpartition("/")[2]):
         reader.unreadable("it reads a script that is only known when it runs")
         return UNKNOWN
-    return script(reader, path, argv[2:], shell=True)
+    return script(reader, path, argv[2:], of_shell=True)
 
 
 PROGRAMS: dict[str, Program] = {**dict.fromkeys(SHELLS, _shell), "eval": _eval, "source": _source, ".": _source}

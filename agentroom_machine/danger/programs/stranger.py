@@ -12,13 +12,41 @@ from agentroom_machine.danger.reading import Kind
 from agentroom_machine.danger.unknown import UNKNOWN, open_ended, plain, shown
 
 _SAYS: tuple[tuple[Kind, re.Pattern[str]], ...] = (
-    ("credentials", re.compile(r"(login|logout|signin|auth|token|tokens|secret|secrets|credential|credentials|password|passwd|keychain|apikey|api-key|api-keys|access-key|access-keys|get-token|print-token)")),
-    ("delete", re.compile(r"(delete|del|destroy|remove|rm|purge|wipe|drop|terminate|erase|prune|uninstall|unpublish|flush|flushall|truncate|nuke|teardown|reset|clear|clean|cleanup|trash|shred|obliterate|expunge|rmi|rb|yank|delete-.*|remove-.*|destroy-.*|drop-.*|.*:(delete|destroy|drop|reset|wipe|purge|clear|remove))")),
-    ("push", re.compile(r"(push|publish|deploy|release|upload|submit|send|merge|promote|ship|force-push|pull-request|.*:(publish|deploy|push))")),
-    ("spend", re.compile(r"(buy|purchase|pay|charge|charges|order|subscribe|checkout-cart|provision|scale|launch|rent|topup|invoice|payments?|transfer|bid|mint|withdraw|apply|create-(server|instance|vm|cluster|database|droplet).*|run-instances)")),
-)  # fmt: skip
-_CARRIED = {"git", "rm", "rmdir", "unlink", "shred", "truncate", "dd", "gh", "env", "printenv", "cat", "npm", "find", "xargs",
-            "sudo", "kubectl", "docker", "aws", "terraform", "curl", "psql", "mysql", "python", "python3", "node", "perl", "eval"}  # fmt: skip
+    (
+        "credentials",
+        re.compile(
+            r"login|logout|signin|auth|tokens?|secrets?|credentials?|password|passwd|keychain|api-?keys?|access-keys?"
+            r"|(get|print)-token"
+        ),
+    ),
+    (
+        "delete",
+        re.compile(
+            r"delete|del|destroy|remove|rm|purge|wipe|drop|terminate|erase|prune|uninstall|unpublish|flush|flushall|truncate"
+            r"|nuke|teardown|reset|clear|clean|cleanup|trash|shred|obliterate|expunge|rmi|rb|yank"
+            r"|(delete|remove|destroy|drop)-.*|.*:(delete|destroy|drop|reset|wipe|purge|clear|remove)"
+        ),
+    ),
+    (
+        "push",
+        re.compile(
+            r"push|publish|deploy|release|upload|submit|send|merge|promote|ship|force-push|pull-request"
+            r"|.*:(publish|deploy|push)"
+        ),
+    ),
+    (
+        "spend",
+        re.compile(
+            r"buy|purchase|pay|charges?|order|subscribe|provision|scale|launch|rent|topup|invoice|payments?|transfer|bid"
+            r"|mint|withdraw|apply|create-(server|instance|vm|cluster|database|droplet).*|run-instances"
+        ),
+    ),
+)
+_CARRIED = {
+    "git", "rm", "rmdir", "unlink", "shred", "truncate", "dd", "gh", "env", "printenv", "cat", "npm", "find", "xargs",
+    "sudo", "kubectl", "docker", "aws", "terraform", "curl", "psql", "mysql", "python", "python3", "node", "perl",
+    "eval",
+}  # fmt: skip
 
 
 def judge(reader: Reader, argv: list[str], stdin: str | None) -> str:

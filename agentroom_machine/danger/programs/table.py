@@ -48,6 +48,8 @@ class Entry(BaseModel):
     harmless: Patterns = ()
     project: Patterns = ()
     otherwise: Rest = "unreadable"
+    groups: tuple[str, ...] = ()
+    """Words that say what it is about where elsewhere they say what to do: ``gcloud run``."""
     files_first: bool = False
     """Whether the first word is no command but a file: then it may be anything."""
     text_after: tuple[str, ...] = ()
@@ -61,11 +63,12 @@ _DOES = re.compile(
 )
 _PASSWORD = re.compile(r"://[^/@\s:]+:[^/@\s]+@")
 _WANT = {
-    "-n", "--namespace", "--context", "--profile", "--region", "--project", "--zone", "--kubeconfig", "--cluster", "-C",
-    "-chdir", "--subscription", "-g", "--resource-group", "-a", "--app", "--org", "--team", "--config", "-c", "--filter",
-    "--format", "--output", "-o", "--account", "-R", "--repo", "--user", "--server", "-s", "--verbosity", "--configuration",
-    "--billing-project", "--impersonate-service-account", "-H", "--host", "-f", "--file", "-p", "--project-name", "--cwd",
-    "--prefix", "--filter-prod", "-w", "--workspace", "-l", "--selector", "--log-level", "--registry", "-t", "--tls",
+    "-n", "--namespace", "--context", "--profile", "--region", "--project", "--zone", "--kubeconfig", "--cluster",
+    "-C", "-chdir", "--subscription", "-g", "--resource-group", "-a", "--app", "--org", "--team", "--config", "-c",
+    "--filter", "--format", "--output", "-o", "--account", "-R", "--repo", "--user", "--server", "-s", "--verbosity",
+    "--configuration", "--billing-project", "--impersonate-service-account", "-H", "--host", "-f", "--file", "-p",
+    "--project-name", "--cwd", "--prefix", "--filter-prod", "-w", "--workspace", "-l", "--selector", "--log-level",
+    "--registry", "-t", "--tls",
 }  # fmt: skip
 
 
@@ -119,7 +122,8 @@ def _is_harmless(entry: Entry, args: list[str], sights: list[Sight]) -> bool:
     """Whether a harmless word says what the call does, not one that merely stands there: ``create list``."""
     words = _words([plain(arg) for arg in args])
     options = sights[0][1]
-    does = any(_DOES.match(word) for sight, _ in [*sights, (words, options)] for word in sight)
+    said = {word for sight, _ in [*sights, (words, options)] for word in sight}
+    does = any(_DOES.match(word) for word in said - set(entry.groups))
     patterns = [one for one in entry.harmless if one == "**" or not one.startswith("** ") or not does]
     return any(match(pattern, words, options, clusters=False) for pattern in patterns)
 
@@ -213,7 +217,7 @@ def match(pattern: str, words: list[str], options: list[str], *, clusters: bool 
             continue
         if token.startswith("-"):
             return False
-        if token == "**":
+        if token == "**":  # noqa: S105 - a pattern's
             anywhere = True
         else:
             places = range(at, len(words)) if anywhere else range(at, min(at + 1, len(words)))

@@ -157,22 +157,8 @@ def _split_string(args: list[str], position: int) -> tuple[str | None, list[str]
 
 def _sudo(reader: Reader, argv: list[str], stdin: str | None) -> str:
     takes = (
-        "-u",
-        "-g",
-        "-h",
-        "-p",
-        "-C",
-        "-D",
-        "-R",
-        "-T",
-        "-U",
-        "-r",
-        "-t",
-        "--user",
-        "--group",
-        "--chdir",
-        "--prompt",
-    )
+        "-u", "-g", "-h", "-p", "-C", "-D", "-R", "-T", "-U", "-r", "-t", "--user", "--group", "--chdir", "--prompt",
+    )  # fmt: skip
     found = split(argv[1:], takes, posix=True)
     if found.has("-e", "--edit"):
         for path in found.words:
@@ -226,8 +212,10 @@ def _xargs(reader: Reader, argv: list[str], stdin: str | None) -> str:
 
 
 def _parallel(reader: Reader, argv: list[str], stdin: str | None) -> str:
-    takes = ("-j", "-P", "--jobs", "-a", "--arg-file", "-C", "--colsep", "-d", "-I", "-N", "-n", "-L", "-S", "--delay",
-             "--timeout", "--joblog", "--results", "--workdir", "--sshlogin", "--halt", "--retries", "--tmpdir")  # fmt: skip
+    takes = (
+        "-j", "-P", "--jobs", "-a", "--arg-file", "-C", "--colsep", "-d", "-I", "-N", "-n", "-L", "-S", "--delay",
+        "--timeout", "--joblog", "--results", "--workdir", "--sshlogin", "--halt", "--retries", "--tmpdir",
+    )  # fmt: skip
     found = split(argv[1:], takes, posix=True)
     if found.has("-S", "--sshlogin"):
         reader.unreadable("it runs commands on other machines")
@@ -236,7 +224,7 @@ def _parallel(reader: Reader, argv: list[str], stdin: str | None) -> str:
     text, items = " ".join(words[:at]), [word for word in words[at:] if not word.startswith(":::")]
     given = (stdin or UNKNOWN).split("\n") if at == len(words) else items
     for item in [item for item in given if item][:32]:
-        line = re.sub(r"\{[^}\s]*\}", lambda _: item, text) if "{" in text else f"{text} {item}".strip()
+        line = re.sub(r"\{[^}\s]*\}", item.replace("\\", "\\\\"), text) if "{" in text else f"{text} {item}".strip()
         if UNKNOWN in item and "{" not in text and text:
             reader.text(text)
             reader.run([*text.split(), item], "")
@@ -288,11 +276,16 @@ def _ssh(reader: Reader, argv: list[str], stdin: str | None) -> str:
     return UNKNOWN
 
 
+_SHOWS = {
+    "ls", "list-sessions", "-V", "-ls", "-list", "kill-session", "kill-server", "has-session", "has", "kill-window",
+    "list-windows", "lsw", "capture-pane", "list-panes", "-v",
+}  # fmt: skip
+
+
 def _terminal(reader: Reader, argv: list[str], stdin: str | None) -> str:
     """tmux and screen: a command given when they start is followed, keys that are sent are a script."""
     words = [plain(word) for word in argv[1:]]
-    if not words or words[0] in {"ls", "list-sessions", "-V", "-ls", "-list", "kill-session", "kill-server", "has-session",
-                                 "has", "kill-window", "list-windows", "lsw", "capture-pane", "list-panes", "-v"}:  # fmt: skip
+    if not words or words[0] in _SHOWS:
         if not words:
             reader.unreadable("it opens a terminal, and what is typed there can't be read")
         return UNKNOWN
