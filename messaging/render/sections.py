@@ -138,8 +138,8 @@ def changes(card: Card, changed: Iterable[str]) -> list[Part]:
         shown = card.passages.get(key) if kind == "text" else None
         if shown is not None and "texts" not in names and shown in card.open_passages:
             parts.append(replaced(card, shown.key, passage(card, shown)))
-        if kind == "question":
-            parts += asked_or_decided(card, card.questions[int(key)])
+    for number in sorted(int(name.removeprefix("question:")) for name in names if name.startswith("question:")):
+        parts += asked_or_decided(card, card.questions[number])
     return parts + folded(card, names) if "history" in names else parts
 
 

@@ -56,8 +56,10 @@ def duration(value: timedelta | float | None) -> str:
     if value is None:
         return ""
     seconds = value.total_seconds() if isinstance(value, timedelta) else float(value)
+    if seconds < 0.05:
+        return "under 0.1 s"
     if seconds < 10:
-        return f"{max(seconds, 0):.1f} s"
+        return f"{seconds:.1f} s"
     whole = round(seconds)
     if whole < 60:
         return f"{whole} s"

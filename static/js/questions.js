@@ -1,9 +1,10 @@
 // Whoever answers one question after another keeps the next one in view, and answers none that they have not seen.
 
-// Shorter than anybody reads: a second press of the same key or button, meant for the question before.
+// Milliseconds; shorter than anybody reads. A second press of the key was meant for the question before.
 const UNREAD = 600;
 const seenAt = new Map();
 let answering = null;
+let last = "";
 
 const formsOf = (root) => root.querySelectorAll("form.decides");
 
@@ -30,6 +31,12 @@ export function showNext() {
   // What cannot be taken back is read before its button has the focus.
   const first = card.dataset.state === "danger" ? card.querySelector(".command") : form.querySelector("button");
   first?.focus({ preventScroll: true, focusVisible: true });
+  seenAt.set(form.action, performance.now());
+}
+
+function refuse(event) {
+  event.preventDefault();
+  event.stopImmediatePropagation();
 }
 
 function leave() {
@@ -41,13 +48,20 @@ export function followQuestions() {
   document.addEventListener("submit", (event) => {
     const form = event.target;
     if (!form.matches("form.decides")) return;
-    if (performance.now() - (seenAt.get(form.action) ?? -Infinity) < UNREAD) {
-      event.preventDefault();
-      event.stopImmediatePropagation();
-      return;
-    }
+    const keyboard = event.submitter?.matches(":focus-visible") ?? false;
+    const unread = performance.now() - (seenAt.get(form.action) ?? -Infinity) < UNREAD;
+    if (keyboard && unread && last && last !== form.action) return refuse(event);
+    last = form.action;
     const group = form.closest(".turn-group");
-    if (group) answering = { group: group.id, action: form.action, keyboard: event.submitter?.matches(":focus-visible") ?? false };
+    if (group) answering = { group: group.id, action: form.action, keyboard };
+  }, { capture: true });
+  // The second half of a double click, or a key that is held, answers no other question.
+  document.addEventListener("click", (event) => {
+    const form = event.target.closest("form.decides");
+    if (form && event.detail > 1 && last && last !== form.action) refuse(event);
+  }, { capture: true });
+  document.addEventListener("keydown", (event) => {
+    if (event.repeat && event.target.matches?.("form.decides button")) refuse(event);
   }, { capture: true });
   document.addEventListener("agentroom:refused", leave);
   // Whoever does something else meanwhile is not moved.

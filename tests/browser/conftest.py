@@ -6,6 +6,8 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import Browser, ConsoleMessage, Page, sync_playwright
 
+from tests.browser.kitchen import Kitchen
+from tests.browser.wire_machine import WireMachine
 from tests.live import Live, Person
 
 ARGUMENTS = [
@@ -55,3 +57,21 @@ def open_page(chromium: Browser, live: Live) -> Iterator[Open]:
     for context in contexts:
         context.close()
     assert problems == []
+
+
+@pytest.fixture(scope="module")
+def household(live: Live) -> Iterator[Kitchen]:
+    alice, bob, vera = live.person("alice", admin=True), live.person("bob"), live.person("vera")
+    claude = WireMachine(live.url, alice, "claude")
+    yield Kitchen(live, alice, bob, vera, 0, claude)
+    claude.close()
+
+
+@pytest.fixture
+def kitchen(household: Kitchen, request: pytest.FixtureRequest) -> Iterator[Kitchen]:
+    fresh = household.fresh(f"kitchen {request.node.name[-60:]}")
+    yield fresh
+    # What a test leaves running or waiting is no other test's concern.
+    if household.claude.turn:
+        household.claude.end("failed", "The test ended first.")
+    fresh.alice.post(f"/rooms/{fresh.room}/archive/", {"archived": "yes"})

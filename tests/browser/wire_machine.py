@@ -31,7 +31,7 @@ class WireMachine:
         self.epoch: int | None = None
         self.n = 0
         self.turn = 0
-        self.epoch = self._sync().epoch
+        self.epoch = self.sync().epoch
 
     def _post(self, path: str, body: wire.Wire) -> object:
         answer = self.client.post(
@@ -40,7 +40,7 @@ class WireMachine:
         assert answer.is_success, answer.text
         return answer.json() if answer.content else None
 
-    def _sync(self) -> wire.SyncReply:
+    def sync(self) -> wire.SyncReply:
         request = wire.SyncRequest(
             instance="one", journal_id="journal", epoch=self.epoch, ready=[self.agent.id], slots=0 if self.turn else 1,
             running=[self.turn] if self.turn else [], wait=0,
@@ -49,7 +49,7 @@ class WireMachine:
 
     def run(self) -> int:
         """Take and start the next turn, once there is one."""
-        offer = until(lambda: self._sync().offers, what="an offer")[0]
+        offer = until(lambda: self.sync().offers, what="an offer")[0]
         start = wire.StartRequest(claim_id=offer.claim_id, journal_id="journal", epoch=self.epoch or 0)
         self._post(f"turns/{offer.turn_id}/start", start)
         self.turn = offer.turn_id
@@ -69,6 +69,10 @@ class WireMachine:
 
     def end(self, state: wire.TurnEnd = "done", reason: str = "") -> None:
         self.tell(wire.EndFact(state=state, reason=reason))
+        self.turn = 0
+
+    def forget(self) -> None:
+        """What ran was ended by somebody else."""
         self.turn = 0
 
     def close(self) -> None:
