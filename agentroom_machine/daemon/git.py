@@ -18,10 +18,12 @@ class GitFailed(Exception):
     """Git could not say."""
 
 
-def git(folder: Path, *args: str, timeout: float = _LOOK_FOR) -> bytes:
-    """What a git command prints; raises GitFailed."""
+def git(folder: Path, *args: str, timeout: float = _LOOK_FOR, index: Path | None = None) -> bytes:
+    """What a git command prints, looking at another index if one is given; raises GitFailed."""
     env = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     env |= {"GIT_OPTIONAL_LOCKS": "0", "GIT_NO_LAZY_FETCH": "1", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
+    if index:
+        env["GIT_INDEX_FILE"] = str(index)
     try:
         done = subprocess.run(
             ["git", *_SAFE, *args],
