@@ -44,12 +44,15 @@ class Command(BaseCommand):
         call_command("migrate", verbosity=0, interactive=False)
         try:
             with Tree() as tree, lock:
-                for program in programs(listener):
+                for program in web(listener):
                     tree.start(program)
                 if not tree.wait_until(lambda: ready(host, port), seconds=READY_WITHIN):
                     if tree.stopping:
                         return
                     raise CommandError(f"The server was not ready within {READY_WITHIN} s; its words are above.")
+                # Only now: while they start they would take the processor from who is waited for.
+                for program in background():
+                    tree.start(program)
                 (settings.DATA / SERVED_AT).write_text(settings.PUBLIC_URL, encoding="utf-8")
                 self.say(f"Ready: {settings.PUBLIC_URL}")
                 if demo:
@@ -102,31 +105,30 @@ def listen(host: str, port: int) -> socket.socket:
         raise CommandError(f"Cannot listen on {host}, port {port}: {error.strerror}.") from None
 
 
-def programs(listener: socket.socket) -> list[Program]:
-    python = [sys.executable, "-m"]
-    fd = listener.fileno()
-    environment = {"PYTHONPATH": str(settings.BASE_DIR)}
-    count = web_processes()
-    tree = [
-        Program(
-            f"Web server {n}" if count > 1 else "The web server",
-            [*python, "agentroom.web", str(fd)],
-            (fd,),
-            environment,
-        )
-        for n in range(1, count + 1)
+def web(listener: socket.socket) -> list[Program]:
+    count, fd = web_processes(), listener.fileno()
+    command = [sys.executable, "-m", "agentroom.web", str(fd)]
+    names = [f"Web server {n}" for n in range(1, count + 1)] if count > 1 else ["The web server"]
+    return [Program(name, command, (fd,), surroundings()) for name in names]
+
+
+def background() -> list[Program]:
+    """Celery's worker and scheduler; without Redis a thread of the web process does their work."""
+    if not settings.SCALED:
+        return []
+    celery = [sys.executable, "-m", "celery", "--app", "agentroom.celery", "--quiet"]
+    calm = ["--loglevel", "WARNING"]
+    # Threads: the work is short and waits for the database.
+    worker = ["worker", "--pool", "threads", "--concurrency", "2", "--without-gossip", "--without-mingle", *calm]
+    beat = ["beat", "--schedule", str(settings.DATA / "celery-beat"), "--pidfile", "", *calm]
+    return [
+        Program("The worker", [*celery, *worker], environment=surroundings()),
+        Program("The scheduler", [*celery, *beat], environment=surroundings()),
     ]
-    if settings.SCALED:
-        celery = [*python, "celery", "--app", "agentroom.celery", "--quiet"]
-        calm = ["--loglevel", "WARNING"]
-        # Threads: the work is short and waits for the database.
-        worker = ["worker", "--pool", "threads", "--concurrency", "2", "--without-gossip", "--without-mingle", *calm]
-        beat = ["beat", "--schedule", str(settings.DATA / "celery-beat"), "--pidfile", "", *calm]
-        tree += [
-            Program("The worker", [*celery, *worker], (), environment),
-            Program("The scheduler", [*celery, *beat], (), environment),
-        ]
-    return tree
+
+
+def surroundings() -> dict[str, str]:
+    return {"PYTHONPATH": str(settings.BASE_DIR)}
 
 
 def web_processes() -> int:
