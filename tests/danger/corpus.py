@@ -17,6 +17,8 @@ LINES = [
     Line(said["command"], said["expect"])
     for said in map(json.loads, (Path(__file__).parent / "corpus.jsonl").read_text().splitlines())
 ]
+ATTACKS = [json.loads(said)["command"] for said in (Path(__file__).parent / "attacks.jsonl").read_text().splitlines()]
+"""Commands made to get past the reader; whatever kind they are of, they pause."""
 DANGEROUS = [line for line in LINES if line.expect is not None]
 HARMLESS = [line for line in LINES if line.expect is None]
 

@@ -1,17 +1,22 @@
 import pytest
 
 from agentroom_machine.danger import classify
-from tests.danger.corpus import DANGEROUS, HARMLESS, WRAPPERS, closed
+from tests.danger.corpus import ATTACKS, DANGEROUS, HARMLESS, WRAPPERS, closed
 
 
 def test_the_corpus_is_large_enough_to_mean_something() -> None:
-    assert len(DANGEROUS) > 700
-    assert len(HARMLESS) > 350
+    assert len(DANGEROUS) > 1_000
+    assert len(HARMLESS) > 700
     assert {line.expect for line in DANGEROUS} == {"push", "delete", "spend", "credentials", "unreadable"}
 
 
 def test_every_dangerous_line_pauses() -> None:
     assert [line for line in DANGEROUS if not classify(line.command).pauses] == []
+
+
+def test_every_attack_pauses() -> None:
+    assert len(ATTACKS) > 400
+    assert [command for command in ATTACKS if not classify(command).pauses] == []
 
 
 def test_no_harmless_line_pauses_while_confined() -> None:
