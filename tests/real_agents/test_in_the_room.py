@@ -13,6 +13,8 @@ from tests.real_agents import homes
 from tests.real_agents.kitchen import Kitchen, repository
 from tests.real_agents.model.server import scripted_model
 
+pytestmark = pytest.mark.timeout(300)
+
 HOMES: dict[str, Callable[[Path, str], Mapping[str, str]]] = {
     "claude": homes.claude,
     "codex": homes.codex,
