@@ -6,8 +6,8 @@ from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
 
-from approvals import control
-from approvals.models import Approval, AuditRecord, Grant, Turn
+from approvals import control, turns
+from approvals.models import AnswerTimes, Approval, AuditRecord, Grant, Limit, Turn
 from rooms.readonly import ReadOnly
 
 
@@ -18,8 +18,19 @@ class TurnAdmin(ReadOnly[Turn]):
     list_select_related = ("room", "agent", "principal", "machine")
     fields = (
         "room", "agent", "principal", "machine", "cause", "status", "ended_by", "created_at", "queued_at",
-        "started_at", "finished_at", "stop_asked_at",
+        "started_at", "finished_at", "stop_asked_at", "outlived_at", "tokens", "cost_usd",
     )  # fmt: skip
+    actions = ("cancel",)
+
+    @admin.action(description="Cancel what has not started")
+    def cancel(self, request: HttpRequest, chosen: QuerySet[Turn]) -> None:
+        self.each(
+            request,
+            chosen.select_related("agent__owner"),
+            "cancelled a request",
+            lambda turn: turn.agent.owner,
+            lambda turn: turns.cancel(turn.agent.owner, turn.pk),
+        )
 
 
 @admin.register(Grant)
@@ -40,6 +51,20 @@ class GrantAdmin(ReadOnly[Grant]):
         )
 
 
+@admin.register(Limit)
+class LimitAdmin(ReadOnly[Limit]):
+    list_display = (
+        "id", "agent", "person", "requests_a_day", "minutes_a_day", "tokens_a_month", "cost_a_month", "updated_at"
+    )  # fmt: skip
+    list_select_related = ("agent", "person")
+
+
+@admin.register(AnswerTimes)
+class AnswerTimesAdmin(ReadOnly[AnswerTimes]):
+    list_display = ("id", "agent", "four_minutes", "tool_minutes", "question_minutes", "start_minutes")
+    list_select_related = ("agent",)
+
+
 @admin.register(Approval)
 class ApprovalAdmin(ReadOnly[Approval]):
     list_display = ("id", "turn", "subject", "state", "decided_by", "created_at", "decided_at", "expires_at")
@@ -57,8 +82,8 @@ class ApprovalAdmin(ReadOnly[Approval]):
 class AuditRecordAdmin(ReadOnly[AuditRecord]):
     """What it was about may quote a room; that stays with the owner whose trail it is."""
 
-    list_display = ("id", "owner", "number", "who", "what", "in_name_of", "decision", "at")
+    list_display = ("id", "owner", "number", "agent", "who", "what", "in_name_of", "decision", "at")
     list_filter = ("what",)
     list_select_related = ("owner",)
     search_fields = ("owner__username", "who")
-    fields = ("owner", "number", "room", "who", "what", "in_name_of", "decision", "at", "digest")
+    fields = ("owner", "number", "room", "agent", "who", "what", "in_name_of", "decision", "at", "digest")

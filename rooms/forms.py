@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import datetime, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from typing import Any, TypeVar
 
 from django import forms
@@ -149,12 +149,21 @@ class ConnectionForm(PageForm):
         choice.choices = identities
 
 
-LASTS = [("", "until I revoke it"), ("1", "for a day"), ("7", "for a week"), ("30", "for 30 days")]
+LASTS = [
+    ("", "until I revoke it"), ("hour", "for an hour"), ("1", "for a day"), ("7", "for a week"), ("30", "for 30 days"),
+    ("date", "until the end of a day"),
+]  # fmt: skip
 
 
-def ends_at(days: str) -> datetime | None:
-    """The instant that a choice of ``LASTS`` names."""
-    return timezone.now() + timedelta(days=int(days)) if days else None
+def ends_at(lasts: str, day: date | None = None) -> datetime | None:
+    """The instant that a choice of ``LASTS`` names; ``day`` belongs to ``date``."""
+    if lasts == "date":
+        if day is None:
+            raise Invalid("Say until which day.", field="until")
+        return datetime.combine(day, time.max, tzinfo=UTC)
+    if lasts == "hour":
+        return timezone.now() + timedelta(hours=1)
+    return timezone.now() + timedelta(days=int(lasts)) if lasts else None
 
 
 class GrantForm(PageForm):
@@ -164,6 +173,7 @@ class GrantForm(PageForm):
         label="Their requests", choices=[("always", "start at once"), ("ask", "ask me first"), ("deny", "never start")]
     )
     lasts = forms.ChoiceField(label="That holds", choices=LASTS, required=False)
+    until = forms.DateField(label="That day", required=False, widget=forms.DateInput(attrs={"type": "date"}))
 
     def __init__(self, *args: Any, agents: list[tuple[str, str]], people: list[tuple[str, str]], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

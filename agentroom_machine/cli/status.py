@@ -61,10 +61,20 @@ async def _look(client: Client) -> tuple[wire.PairState, list[wire.AgentSeen]]:
 
 @click.command()
 @click.option("--now", is_flag=True, help="End what runs, too.")
+@click.option("--person", metavar="NAME", default="", help="Only cancel what waits in this person's name.")
+@click.option("--agent", metavar="HANDLE", default="", help="Only cancel what waits for this agent.")
 @as_json
 @click.pass_obj
-def stop(context: Context, now: bool, as_json: bool) -> None:
-    """Cancel what waits for this machine and end the daemon when what runs has ended."""
+def stop(context: Context, now: bool, person: str, agent: str, as_json: bool) -> None:
+    """Cancel what waits for this machine and end the daemon when what runs has ended.
+
+    With --person or --agent nothing else ends: what runs goes on, and so does the daemon.
+    """
+    if person or agent:
+        if now:
+            raise click.UsageError("--now ends everything; leave out --person and --agent.")
+        _cancel(context, person.lower().removeprefix("@"), agent.lower().removeprefix("@"), as_json)
+        return
     pid = holder(context.profile)
     offline: Offline | None = None
     reply = wire.StopReply(cancelled=0, stopping=0)
@@ -92,6 +102,15 @@ def stop(context: Context, now: bool, as_json: bool) -> None:
             say("The daemon ends when what runs has ended. To end that too: agentroom stop --now")
     if offline:
         raise offline
+
+
+def _cancel(context: Context, person: str, agent: str, as_json: bool) -> None:
+    request = wire.StopRequest(person=person, agent=agent)
+    reply = run(context, lambda client: client.stop(request))
+    if as_json:
+        say_json({"cancelled": reply.cancelled})
+    else:
+        say(f"Cancelled {reply.cancelled} waiting. What runs goes on.")
 
 
 def _wait(context: Context, seconds: float) -> bool:

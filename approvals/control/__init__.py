@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from approvals.control.agents import pause_agent, reset_memory, retire_agent, revoke_machine
-from approvals.control.blanking import blank, blankable, may_blank
+from approvals.control.blanking import CALLED, blank, blankable, may_blank
 from approvals.control.grants import revoke_grant, set_grant
 from approvals.control.limits import set_limit, set_times
 from approvals.control.rooms import archive, decline_direct, end_deputy, name_deputy
@@ -12,6 +12,7 @@ from approvals.control.stopping import cancel_waiting, close_turn, stop_machine,
 from approvals.control.time import expire
 
 __all__ = [
+    "CALLED",
     "archive",
     "blank",
     "blankable",

@@ -211,6 +211,10 @@ class Card:
             case "notice":
                 self.notices.append(entry.body)
                 return {"notices"}
+            case "blanked":
+                # Its words may stand in any section; whoever draws this card live reads it anew.
+                self.notices.append(entry.body)
+                return {"notices"}
             case "approval":
                 return self._take_question(entry)
         return set()

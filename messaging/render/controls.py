@@ -39,6 +39,8 @@ class Own:
 
     forms: dict[int, SafeString] = field(default_factory=dict)
     questions: dict[int, SafeString] = field(default_factory=dict)
+    blanks: frozenset[int] = frozenset()
+    """Messages of which, or of whose turns, the reader may take something out."""
 
 
 def for_turns(request: HttpRequest, turn_ids: Iterable[int]) -> Own:

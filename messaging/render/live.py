@@ -50,6 +50,7 @@ def frame(room_id: int, before: int, cursor: int, entries: Sequence[Entry], card
     parts: list[Part] = []
     turns: list[int] = []
     roots = [entry for entry in entries if entry.parent_seq is None and entry.kind in ROOT_KINDS]
+    roots += blanked_since(room_id, roots)
     items = reading.items(room_id, roots)
     fresh = {item.entry.seq for item in items}
     for item in items:
@@ -59,6 +60,8 @@ def frame(room_id: int, before: int, cursor: int, entries: Sequence[Entry], card
             if cards is not None:
                 cards.keep(card)
     for turn_id, (parent, happened) in by_turn(entries).items():
+        if cards is not None and any(entry.kind == Entry.Kind.BLANKED for entry in happened):
+            cards.known.pop(turn_id, None)
         known = cards.known.get(turn_id) if cards is not None else None
         if known is not None:
             changed = known.fold(happened)
@@ -73,6 +76,13 @@ def frame(room_id: int, before: int, cursor: int, entries: Sequence[Entry], card
             if cards is not None:
                 cards.keep(whole)
     return Frame(before, cursor, text_of(cursor, parts, turns, people=any(entry.kind in PEOPLE for entry in entries)))
+
+
+def blanked_since(room_id: int, roots: Sequence[Entry]) -> list[Entry]:
+    """Messages whose words went: open pages draw them again."""
+    seqs = {seq for entry in roots if entry.kind == Entry.Kind.BLANKED for seq in entry.data.get("seqs", [])}
+    again = seqs - {entry.seq for entry in roots}
+    return list(Entry.objects.filter(room=room_id, seq__in=again).select_related("author").order_by("seq"))
 
 
 PEOPLE = frozenset({"joined", "left", "control", "status", "turn", "approval"})

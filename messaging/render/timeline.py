@@ -10,6 +10,7 @@ from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
+from messaging.log import BLANK
 from messaging.models import Attachment, Entry
 from messaging.render.controls import Own
 from messaging.render.drawing import draw
@@ -28,12 +29,19 @@ def entry(item: Item, *, own: Own | None = None) -> SafeString:
         entry=row,
         author=row.author.handle if row.author else "Agentroom",
         is_agent=row.author.is_agent if row.author else False,
-        html=markdown(row.body, mentions=mentions(row.data), breaks=True) if row.kind == Entry.Kind.MESSAGE else "",
+        html=words_of(row) if row.kind == Entry.Kind.MESSAGE else "",
+        may_blank=row.seq in own.blanks,
         again=row.data.get("again"),
         changes=row.data.get("changes"),
         files=[attached(row.room_id, file) for file in item.files],
         groups=[group(card, controls=own.forms.get(card.turn, ""), questions=own.questions) for card in item.cards],
     )
+
+
+def words_of(row: Entry) -> SafeString:
+    if row.data == BLANK:
+        return format_html('<p class="soft">Blanked. Its hash stays: <code>{}</code></p>', row.body_hash[:16])
+    return markdown(row.body, mentions=mentions(row.data), breaks=True)
 
 
 def attached(room_id: int, file: Attachment) -> dict[str, Any]:

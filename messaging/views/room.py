@@ -14,6 +14,8 @@ from django.views.decorators.http import require_GET, require_POST, require_safe
 
 from approvals import turns
 from messaging import files, mail, reading_line
+from messaging.log import BLANK
+from messaging.models import Entry
 from messaging.render import controls, reading, timeline
 from messaging.viewer import person
 from rooms.access import member_for, writer_for
@@ -100,7 +102,16 @@ def page(
 
 def stretch(request: HttpRequest, member: Member, shown: reading.Timeline) -> str:
     own = controls.for_turns(request, timeline.ids(shown.items))
+    own.blanks = frozenset(item.entry.seq for item in shown.items if may_blank(member, item))
     return timeline.stretch(shown.items, own=own, read_seq=member.read_seq, me=member.pk)
+
+
+def may_blank(member: Member, item: reading.Item) -> bool:
+    """Whether this reader may take something out of a message or of what happened under it."""
+    if item.entry.kind != Entry.Kind.MESSAGE or (item.entry.data == BLANK and not item.cards):
+        return False
+    owns = any(card.facts.owner == member.handle for card in item.cards)
+    return member.room.owner_id == member.user_id or item.entry.author_id == member.pk or owns
 
 
 def stored(room_id: int, upload: UploadedFile[bytes]) -> mail.File:

@@ -81,7 +81,11 @@ def _grant(user: User, form: GrantForm) -> Grant:
     whom = {"member_id" if kind == "seat" else "person_id": int(pk)}
     try:
         return control.set_grant(
-            user, agent_id=int(chosen["agent"]), level=chosen["level"], expires_at=ends_at(chosen["lasts"]), **whom
+            user,
+            agent_id=int(chosen["agent"]),
+            level=chosen["level"],
+            expires_at=ends_at(chosen["lasts"], chosen["until"]),
+            **whom,
         )
     except NotFound as error:
         raise Invalid("This agent does not sit in a room with them.", field="whom") from error

@@ -47,7 +47,7 @@ class FakeServer:
     paired_with: wire.PairRequest | None = None
     pairing: list[str] = field(default_factory=lambda: ["paired"])
     """What the pairing's state is, at each look; the last one stays."""
-    stops: list[bool] = field(default_factory=list)
+    stops: list[wire.StopRequest] = field(default_factory=list)
     edits: list[tuple[str, str, dict[str, Any]]] = field(default_factory=list)
     changed: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -117,7 +117,7 @@ class FakeServer:
             self.paired_with = wire.PairRequest.model_validate_json(body)
             return model(wire.PairReply(user_code="ABCD-EFGH", url="http://kitchen.test/pair", expires_at=_now()))
         if path == "/api/machine/stop":
-            self.stops.append(wire.StopRequest.model_validate_json(body).now)
+            self.stops.append(wire.StopRequest.model_validate_json(body))
             return model(wire.StopReply(cancelled=2, stopping=1))
         if path == "/api/machine/me":
             return model(wire.PairState(state="paired", machine_id=1, name="laptop", owner="alice"))

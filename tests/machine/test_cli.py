@@ -200,7 +200,19 @@ def test_status_while_the_server_is_away(agentroom: Cli, server: FakeServer, pai
 def test_stop_cancels_what_waits(agentroom: Cli, server: FakeServer, paired: Profile) -> None:
     done = json.loads(agentroom("stop", "--now", "--json").output)
     assert done == {"cancelled": 2, "stopping": 1, "ended": True, "was_running": False}
-    assert server.stops == [True]
+    assert server.stops == [wire.StopRequest(now=True)]
+
+
+def test_stop_for_one_person_or_agent_ends_nothing_else(agentroom: Cli, server: FakeServer, paired: Profile) -> None:
+    lock = Lock(paired)
+    try:
+        done = json.loads(agentroom("stop", "--person", "@Bob", "--agent", "claude", "--json").output)
+        assert done == {"cancelled": 2}
+        assert "Cancelled 2 waiting. What runs goes on." in agentroom("stop", "--agent", "claude").output
+    finally:
+        lock.release()
+    assert server.stops == [wire.StopRequest(person="bob", agent="claude"), wire.StopRequest(agent="claude")]
+    assert agentroom("stop", "--now", "--person", "bob").exit_code == 2
 
 
 def test_a_second_daemon_is_refused(agentroom: Cli, paired: Profile) -> None:

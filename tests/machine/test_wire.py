@@ -46,6 +46,7 @@ EXAMPLES: dict[str, wire.Wire] = {
     ),
     "start_request": wire.StartRequest(claim_id="claim-5", journal_id="j1", epoch=2),
     "start_reply": wire.StartReply(started_at=AT),
+    "stop_request": wire.StopRequest(person="bob", agent="claude"),
     "stop_reply": wire.StopReply(cancelled=2, stopping=1),
     "report": wire.Report(
         journal_id="j1", facts=[wire.Numbered(n=n, turn_id=5, fact=fact) for n, fact in enumerate(FACTS, 1)]

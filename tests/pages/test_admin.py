@@ -119,6 +119,34 @@ def test_acts_call_the_rules_and_stand_in_the_owners_trail(root: Client, kitchen
     assert token not in str(trail(kitchen.alice))
 
 
+def test_what_waits_is_cancelled_and_what_runs_is_not(root: Client, kitchen: Kitchen) -> None:
+    waits = Turn.objects.get(agent=kitchen.claude)
+    kitchen.ask(kitchen.alice, "@codex run")
+    runs = kitchen.daemon.run()
+    act(root, Turn, "cancel", waits.pk)
+    act(root, Turn, "cancel", runs)
+    assert Turn.objects.get(pk=waits.pk).status == "cancelled"
+    assert Turn.objects.get(pk=runs).status == "running"
+    acts = [what for who, what, _ in trail(kitchen.alice) if who == "root"]
+    assert acts == ["administrator: cancelled a request"]
+
+
+def test_an_administrator_grants_nothing_on_anothers_agent_and_answers_no_question(
+    root: Client, kitchen: Kitchen
+) -> None:
+    seat = kitchen.seat(kitchen.bob).pk
+    answer = root.post("/grants/", {"agent": kitchen.claude.pk, "whom": f"seat:{seat}", "level": "always"})
+    assert answer.status_code == 422
+    assert not Grant.objects.filter(agent=kitchen.claude).exists()
+    question = Approval.objects.get(subject="start")
+    form = {"verdict": "once", "digest": question.action_digest}
+    assert root.get(f"/questions/{question.pk}/").status_code == 404
+    assert root.post(f"/questions/{question.pk}/answer/", form).status_code == 404
+    assert root.post(path(Approval, f"{question.pk}/change/"), form).status_code == 403
+    question.refresh_from_db()
+    assert question.verdict == ""
+
+
 def test_somebody_is_shut_out_and_let_in(root: Client, kitchen: Kitchen, signed_in: In) -> None:
     bob = signed_in(kitchen.bob)
     act(root, User, "shut_out", kitchen.bob.pk)
