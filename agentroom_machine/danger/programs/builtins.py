@@ -92,7 +92,7 @@ def _trap(reader: Reader, argv: list[str], stdin: str | None) -> str:
 
 def _read(reader: Reader, argv: list[str], stdin: str | None) -> str:
     _indexed(reader, argv[1:])
-    takes = ("-a", "-d", "-i", "-n", "-N", "-p", "-t", "-u", "-O", "-s_", "-C", "-c")
+    takes = ("-a", "-d", "-i", "-n", "-N", "-p", "-t", "-u", "-O", "-C", "-c")
     found = split(argv[1:], takes)
     value = stdin.rstrip("\n") if stdin and UNKNOWN not in stdin and "\n" not in stdin.rstrip("\n") else UNKNOWN
     several = [name for name in found.words if re.fullmatch(r"\w+", name)]

@@ -45,7 +45,7 @@ _NODE = Language(
 _PERL = Language(
     "Perl",
     ("-e", "-E"),
-    ("-I", "-M", "-m", "-F", "-i_", "-0_", "-l_"),
+    ("-I", "-M", "-m", "-F", "-0_"),
     _words(r"\b(unlink|rmdir|rmtree|remove_tree|truncate|File::Path)\b"),
     _words(r"\b(system|exec|qx|fork|IPC::\w+|open3?|popen)\b|`|\|\s*['\"]|['\"]\s*\|"),
     _words(r"%ENV\b|\$ENV\s*\{\s*\$|\bENV\b(?!\s*\{)"),

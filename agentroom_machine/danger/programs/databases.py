@@ -166,8 +166,8 @@ def _redis(reader: Reader, argv: list[str], stdin: str | None) -> str:
     found = split(
         argv[1:],
         (
-            "-h", "-p", "-a", "-n", "-u", "-s", "-r", "-i", "-x_", "-d", "-D", "--user", "--pass", "--eval",
-            "--pipe_", "--sni", "--cacert", "--cert", "--key", "--pattern", "--bigkeys_",
+            "-h", "-p", "-a", "-n", "-u", "-s", "-r", "-i", "-d", "-D", "--user", "--pass", "--eval",
+            "--sni", "--cacert", "--cert", "--key", "--pattern",
         ),
         posix=True,
     )  # fmt: skip
@@ -239,7 +239,7 @@ def _query(reader: Reader, argv: list[str], stdin: str | None) -> str:
     takes = (
         "-q", "-Q", "-e", "-c", "-i", "-f", "-S", "-U", "-P", "-d", "-h", "-u", "-p", "-k", "--query", "--execute",
         "--file", "--command", "--database", "--host", "--user", "--password", "--port", "--queries-file", "-o", "-n",
-        "-t_", "--statement",
+        "--statement",
     )  # fmt: skip
     found = split(argv[1:], takes)
     texts = [

@@ -76,7 +76,7 @@ def _move(reader: Reader, argv: list[str], stdin: str | None) -> str:
 
 
 def _writes(reader: Reader, argv: list[str], stdin: str | None) -> str:
-    found = split(argv[1:], ("-m", "--mode", "-d", "-t", "-r", "--date", "--reference", "-s", "-p_"))
+    found = split(argv[1:], ("-m", "--mode", "-d", "-t", "-r", "--date", "--reference", "-s"))
     for path in found.words:
         reader.writes(path)
     return UNKNOWN
@@ -212,7 +212,7 @@ def _pack(reader: Reader, argv: list[str], stdin: str | None) -> str:
     if asks_for_help(argv[1:]):
         return UNKNOWN
     name = argv[0]
-    found = split(argv[1:], ("-d_", "-x", "-i", "-o", "-P", "-p", "-T_", "-TT", "-b"))
+    found = split(argv[1:], ("-x", "-i", "-o", "-P", "-p", "-TT", "-b"))
     if name == "zip" and found.has("-m", "-d", "--move", "--delete"):
         reader.find("delete", "it deletes what it packs, or from an archive")
     if name in {"7z", "7za", "7zz", "rar"} and (argv[1:2] == ["d"] or "-sdel" in argv or "-df" in argv):

@@ -194,7 +194,7 @@ def _rehearsed(why: str) -> Judge:
 
 
 def _checkout(reader: Reader, args: list[str], stdin: str | None) -> None:
-    found = split(args, ("-b", "-B", "--orphan", "--conflict", "--pathspec-from-file", "-t_"))
+    found = split(args, ("-b", "-B", "--orphan", "--conflict", "--pathspec-from-file"))
     if found.has("-f", "--force", "-B", "-p", "--patch", "--ours", "--theirs", "-m", "--merge", "--pathspec-from-file"):
         reader.find("delete", "git checkout throws changes away")
         return

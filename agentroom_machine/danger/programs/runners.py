@@ -108,7 +108,7 @@ _TAKES = (
     "--extra", "--group", "--project", "--directory", "--package", "--cwd", "-a", "--app", "--from", "-h",
     "--hostname", "--add-host", "--gpus", "--ulimit", "--restart", "--shm-size", "--tmpfs", "--device",
     "--security-opt", "--cap-add", "--cap-drop", "--link", "--pod", "--with-requirements", "--env-from", "--config",
-    "--prefix", "--filter", "--workspace", "--kubeconfig", "--profile", "--index-url", "--size", "-d_", "--env-file",
+    "--prefix", "--filter", "--workspace", "--kubeconfig", "--profile", "--index-url", "--size", "--env-file",
     "--attach", "--pull", "--runtime", "--uidmap", "--group-add", "--dns", "--log-driver", "--health-cmd", "--image",
     "-L", "--rcfile",
 )  # fmt: skip
@@ -311,7 +311,7 @@ def _several(reader: Reader, argv: list[str], stdin: str | None) -> str:
     """Tools of which every argument is a command of its own."""
     takes = (
         "-n", "--names", "-c", "--prefix-colors", "-p", "--prefix", "-l", "--watch", "--exec", "-x", "--ext", "-e",
-        "-w", "-i", "--runs", "-r", "--warmup", "-w_", "--setup", "--prepare", "--cleanup", "-s",
+        "-w", "-i", "--runs", "-r", "--warmup", "--setup", "--prepare", "--cleanup", "-s",
     )  # fmt: skip
     found = split(argv[1:], takes)
     for text in [*found.words, *found.values("--exec", "-x", "--setup", "--prepare", "--cleanup")]:
@@ -324,7 +324,7 @@ def _several(reader: Reader, argv: list[str], stdin: str | None) -> str:
 
 
 def _nix_shell(reader: Reader, argv: list[str], stdin: str | None) -> str:
-    found = split(argv[1:], ("--run", "--command", "-p_", "-A", "-I", "-E", "--expr", "--argstr", "--arg"))
+    found = split(argv[1:], ("--run", "--command", "-A", "-I", "-E", "--expr", "--argstr", "--arg"))
     for text in found.values("--run", "--command"):
         reader.text(text)
     reader.project("it builds what the project's own files say")

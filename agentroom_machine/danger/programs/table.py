@@ -67,7 +67,7 @@ _WANT = {
     "-C", "-chdir", "--subscription", "-g", "--resource-group", "-a", "--app", "--org", "--team", "--config", "-c",
     "--filter", "--format", "--output", "-o", "--account", "-R", "--repo", "--user", "--server", "-s", "--verbosity",
     "--configuration", "--billing-project", "--impersonate-service-account", "-H", "--host", "-f", "--file", "-p",
-    "--project-name", "--cwd", "--prefix", "--filter-prod", "-w", "--workspace", "-l", "--selector", "--log-level",
+    "--project-name", "--cwd", "--prefix", "-w", "--workspace", "-l", "--selector", "--log-level",
     "--registry", "-t", "--tls",
 }  # fmt: skip
 

@@ -53,7 +53,7 @@ _PATTERNS = frozenset(
     ]
 )  # fmt: skip
 _PATTERN_TAKES = (
-    "-e", "-f", "-m", "-A", "-B", "-C", "-d", "-D", "-g", "-t", "-T", "-j", "-M", "-r_", "-E_", "--regexp", "--file",
+    "-e", "-f", "-m", "-A", "-B", "-C", "-d", "-D", "-g", "-t", "-T", "-j", "-M", "--regexp", "--file",
     "--max-count", "--include", "--exclude", "--exclude-dir", "--include-dir", "--exclude-from", "--after-context",
     "--before-context", "--context", "--color", "--colour", "--glob", "--iglob", "--type", "--type-not", "--type-add",
     "--max-depth", "--label", "--replace", "--sort", "--sortr", "--threads", "--max-columns", "--max-filesize",

@@ -160,7 +160,7 @@ def _httpie(reader: Reader, argv: list[str], stdin: str | None) -> str:
         return UNKNOWN
     takes = (
         "-a", "--auth", "-A", "--auth-type", "-o", "--output", "--session", "--session-read-only", "--proxy",
-        "--cert", "--cert-key", "--timeout", "-p", "--print", "-s", "--style", "--verify", "--raw", "--bearer", "-b_",
+        "--cert", "--cert-key", "--timeout", "-p", "--print", "-s", "--style", "--verify", "--raw", "--bearer",
     )  # fmt: skip
     found = split(argv[1:], takes)
     words = list(found.words)
