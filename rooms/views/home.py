@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from django.conf import settings
-from django.db.models import Count, Q, QuerySet
+from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
@@ -99,6 +99,7 @@ def recent_turns(user: User) -> QuerySet[Turn]:
     """The newest turns of this person, or of their agents, in rooms that they still read."""
     return (
         Turn.objects.filter(Q(agent__owner=user) | Q(principal=user), room__in=membership.rooms_of(user))
-        .select_related("agent", "machine", "principal", "room", "entry", "ended_by")
+        .annotate(asks=Exists(Approval.objects.filter(turn=OuterRef("pk"), verdict="")))
+        .select_related("agent__owner", "machine", "principal", "room", "entry", "ended_by")
         .order_by("-pk")[:RECENT]
     )
