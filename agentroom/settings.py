@@ -109,6 +109,36 @@ INSTALLED_APPS = [
     "agentroom",
 ]
 
+SOCIAL = [name.strip() for name in env("SOCIAL_PROVIDERS").split(",") if name.strip()]
+"""allauth's names of the providers that people may sign in with, such as ``github,google,openid_connect``.
+
+Each wants ``NAME_CLIENT_ID`` and ``NAME_CLIENT_SECRET``; ``openid_connect`` also its server, ``OPENID_CONNECT_URL``.
+"""
+if SOCIAL:
+    INSTALLED_APPS += ["allauth.socialaccount", *(f"allauth.socialaccount.providers.{name}" for name in SOCIAL)]
+
+
+def social_app(name: str) -> dict[str, Any]:
+    """What allauth wants to know of one provider; a missing variable stops the start, in words."""
+    known = {key: env_secret(f"{name.upper()}_{key.upper()}") for key in ("client_id", "client_secret")}
+    missing = [f"{name.upper()}_{key.upper()}" for key, value in known.items() if not value]
+    server = env("OPENID_CONNECT_URL")
+    if name == "openid_connect" and not server:
+        missing.append("OPENID_CONNECT_URL")
+    if missing:
+        raise ValueError(f"SOCIAL_PROVIDERS names {name}, so set {' and '.join(missing)} too.")
+    app: dict[str, Any] = {"client_id": known["client_id"], "secret": known["client_secret"]}
+    if name == "openid_connect":
+        app |= {"provider_id": "sso", "name": env("OPENID_CONNECT_NAME", "Single sign-on")}
+        app["settings"] = {"server_url": server}
+    return app
+
+
+SOCIALACCOUNT_PROVIDERS = {name: {"APPS": [social_app(name)]} for name in SOCIAL}
+SOCIALACCOUNT_ADAPTER = "rooms.sign_up.SocialAdapter"
+# By a link, not by a form: our own form-action would stop the way to the provider. Its state is checked all the same.
+SOCIALACCOUNT_LOGIN_ON_GET = True
+
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "servestatic.middleware.ServeStaticMiddleware",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from allauth.account.adapter import DefaultAccountAdapter
+from allauth.socialaccount.adapter import DefaultSocialAccountAdapter
 from django.conf import settings
 from django.contrib.auth.base_user import AbstractBaseUser
 from django.forms import BaseForm
@@ -29,5 +30,18 @@ class Adapter(DefaultAccountAdapter):  # type: ignore[misc]
     ) -> AbstractBaseUser:
         saved: AbstractBaseUser = super().save_user(request, user, form, commit=commit)
         if commit and isinstance(saved, User):
+            membership.account_chat(saved)
+        return saved
+
+
+class SocialAdapter(DefaultSocialAccountAdapter):  # type: ignore[misc]
+    """Signing in with a provider: whoever joined by an invite connects it on the account page first."""
+
+    def is_open_for_signup(self, request: HttpRequest, sociallogin: object) -> bool:
+        return bool(settings.SIGN_UP == "open")
+
+    def save_user(self, request: HttpRequest, sociallogin: object, form: BaseForm | None = None) -> AbstractBaseUser:
+        saved: AbstractBaseUser = super().save_user(request, sociallogin, form)
+        if isinstance(saved, User):
             membership.account_chat(saved)
         return saved
