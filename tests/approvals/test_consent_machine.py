@@ -1,10 +1,13 @@
-"""Any order of asking, answering, granting, revoking, leaving, stopping and running: nothing starts without consent.
+"""Any order of asking, passing on, answering, granting, limiting, revoking, leaving, stopping and running.
+
+Nothing starts without a consent that stands then.
 
 The test keeps its own, simpler account of who allowed what, and holds each start against it.
 """
 
 from __future__ import annotations
 
+import os
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -23,6 +26,8 @@ from rooms.errors import RuleError
 from rooms.models import Agent, Member, User
 from tests.approvals.kitchen import Daemon, Kitchen, join, key, make_kitchen
 
+EXAMPLES = int(os.environ.get("CONSENT_EXAMPLES", "40"))
+"""Of 40 steps each."""
 PEOPLE = ("alice", "bob", "dana")
 AGENTS = ("claude", "codex", "gemini")
 OWNER = {"claude": "alice", "codex": "alice", "gemini": "dana"}
@@ -39,6 +44,10 @@ class Consent(RuleBasedStateMachine):
         self.daemons: dict[str, Daemon] = {"alice": self.kitchen.daemon, "dana": self.kitchen.danas}
         self.always: set[tuple[str, str]] = set()
         self.denied: set[tuple[str, str]] = set()
+        self.denied_everywhere: set[tuple[str, str]] = set()
+        self.limited: set[tuple[str, str]] = set()
+        self.deputy: dict[str, str] = {}
+        self.offered: set[int] = set()
         self.approved: set[int] = set()
         self.asked_by: dict[int, str] = {}
         self.ended: dict[int, str] = {}
@@ -89,7 +98,7 @@ class Consent(RuleBasedStateMachine):
                 self.asked_by[turn.pk] = who
 
     @precondition(lambda self: self.waiting())
-    @rule(data=st.data(), who=st.sampled_from(PEOPLE), verdict=st.sampled_from(["once", "always", "no"]))
+    @rule(data=st.data(), who=st.sampled_from(PEOPLE), verdict=st.sampled_from(["once", "always", "no", "never"]))
     def answer(self, data: st.DataObject, who: str, verdict: str) -> None:
         turn = data.draw(st.sampled_from(self.waiting()))
         question = Approval.objects.filter(turn=turn, subject="start").first()
@@ -97,11 +106,21 @@ class Consent(RuleBasedStateMachine):
             return
         was_open = question.verdict == ""
         done = self.attempt(turns.answer, self.user(who), question.pk, verdict=verdict)
-        assert (done is not None) == (was_open and who == OWNER[turn.agent.handle])
-        if done is not None and verdict != "no":
+        owner, pair = OWNER[turn.agent.handle], (self.asked_by[turn.pk], turn.agent.handle)
+        stands_in = self.deputy.get(owner) == who and verdict in ("once", "no")
+        assert (done is not None) == (was_open and (who == owner or stands_in))
+        if done is None:
+            return
+        if verdict in ("once", "always"):
             self.approved.add(turn.pk)
-            if verdict == "always":
-                self.always.add((self.asked_by[turn.pk], turn.agent.handle))
+        if verdict == "always":
+            self.always.add(pair)
+            self.denied.discard(pair)
+        if verdict == "never":
+            self.denied.add(pair)
+            self.always.discard(pair)
+            waiting = Turn.objects.filter(principal=self.user(pair[0]), agent=turn.agent, status__in=Turn.WAITING)
+            assert not waiting.exists()
 
     @rule(who=st.sampled_from(PEOPLE), whom=st.sampled_from(AGENTS), level=st.sampled_from(["ask", "always", "deny"]))
     def grant(self, who: str, whom: str, level: str) -> None:
@@ -123,18 +142,71 @@ class Consent(RuleBasedStateMachine):
         if level != "always":
             self._cancelled(pair)
 
+    @rule(who=st.sampled_from(PEOPLE), whom=st.sampled_from(AGENTS))
+    def deny_everywhere(self, who: str, whom: str) -> None:
+        agent, person = self.agent(whom), self.user(who)
+        if who == OWNER[whom]:
+            return
+        if self.attempt(control.set_grant, agent.owner, agent_id=agent.pk, person_id=person.pk, level="deny") is None:
+            return
+        self.denied_everywhere.add((who, whom))
+        assert not Turn.objects.filter(principal=person, agent=agent, status__in=Turn.WAITING).exists()
+
+    @rule(who=st.sampled_from(PEOPLE), whom=st.sampled_from(AGENTS), limited=st.booleans())
+    def limit(self, who: str, whom: str, limited: bool) -> None:
+        """Nothing a day, or lifted again: a limit takes away, and never gives."""
+        agent, person = self.agent(whom), self.user(who)
+        most = 0 if limited else None
+        try:
+            with transaction.atomic():
+                control.set_limit(agent.owner, agent.pk, person.pk, requests_a_day=most)
+        except RuleError:
+            return
+        (self.limited.add if limited else self.limited.discard)((who, whom))
+
+    @rule(owner=st.sampled_from(["alice", "dana"]), deputy=st.sampled_from(PEOPLE))
+    def name_deputy(self, owner: str, deputy: str) -> None:
+        until = timezone.now() + timedelta(hours=1)
+        try:
+            with transaction.atomic():
+                control.name_deputy(self.user(owner), handle=deputy, until=until)
+        except RuleError:
+            return
+        self.deputy[owner] = deputy
+
+    @rule(owner=st.sampled_from(["alice", "dana"]), by_time=st.booleans())
+    def end_deputy(self, owner: str, by_time: bool) -> None:
+        if by_time:
+            User.objects.filter(username=owner).update(deputy_until=timezone.now() - timedelta(seconds=1))
+        else:
+            control.end_deputy(self.user(owner))
+        self.deputy.pop(owner, None)
+
+    @precondition(lambda self: self.waiting())
+    @rule(data=st.data())
+    def nobody_answers(self, data: st.DataObject) -> None:
+        turn = data.draw(st.sampled_from(self.waiting()))
+        late = Approval.objects.filter(turn=turn, verdict="")
+        if late.update(expires_at=timezone.now() - timedelta(seconds=1)):
+            turns.lapse()
+            turn.refresh_from_db()
+            assert turn.status == "refused"
+
     @rule(data=st.data())
     def revoke(self, data: st.DataObject) -> None:
         grants = list(Grant.objects.select_related("agent__owner", "member__user").order_by("pk"))
         if not grants:
             return
         grant = data.draw(st.sampled_from(grants))
-        assert grant.member is not None
-        assert grant.member.user is not None
+        person = grant.person or (grant.member.user if grant.member else None)
+        assert person is not None
         control.revoke_grant(grant.agent.owner, grant.pk)
-        pair = (grant.member.user.username, grant.agent.handle)
-        self.always.discard(pair)
-        self.denied.discard(pair)
+        pair = (person.username, grant.agent.handle)
+        if grant.person is not None:
+            self.denied_everywhere.discard(pair)
+        else:
+            self.always.discard(pair)
+            self.denied.discard(pair)
         self._cancelled(pair)
 
     def _cancelled(self, pair: tuple[str, str]) -> None:
@@ -205,6 +277,10 @@ class Consent(RuleBasedStateMachine):
     @rule(owner=st.sampled_from(["alice", "dana"]))
     def offer(self, owner: str) -> None:
         for offered in self.daemons[owner].sync().offers:
+            pair = (self.asked_by[offered.turn_id], offered.agent.handle)
+            if offered.turn_id not in self.offered and pair in self.limited and pair[0] != OWNER[pair[1]]:
+                assert offered.turn_id in self.approved, "over the limit, and nobody said yes to it"
+            self.offered.add(offered.turn_id)
             self.offers[offered.turn_id] = (owner, offered)
 
     @precondition(lambda self: self.offers)
@@ -225,6 +301,7 @@ class Consent(RuleBasedStateMachine):
         assert whom not in self.paused
         assert whom not in self.gone
         assert (who, whom) not in self.denied
+        assert (who, whom) not in self.denied_everywhere
         assert who == OWNER[whom] or (who, whom) in self.always or turn_id in self.approved
 
     @rule(data=st.data(), state=st.sampled_from(["done", "failed", "stopped", "interrupted"]))
@@ -234,6 +311,22 @@ class Consent(RuleBasedStateMachine):
             return
         owner, turn_id = data.draw(st.sampled_from(running))
         self.daemons[owner].end(turn_id, state)
+
+    @rule(data=st.data(), whom=st.sampled_from(AGENTS))
+    def pass_on(self, data: st.DataObject, whom: str) -> None:
+        """An agent writes to another one while it works for somebody: with their rights, whoever owns it."""
+        running = [turn for daemon in self.daemons.values() for turn in daemon.running]
+        if not running:
+            return
+        source = Turn.objects.select_related("agent").get(pk=data.draw(st.sampled_from(running)))
+        seat = Member.objects.get(room=self.kitchen.room, agent=source.agent)
+        entry = self.attempt(
+            turns.send, seat, source, to=[whom], body="please look", client_id=key(), connection="turn"
+        )
+        if entry is not None:
+            for turn in Turn.objects.filter(entry=entry):
+                assert turn.principal_id in (source.principal_id, None)
+                self.asked_by[turn.pk] = self.asked_by[source.pk]
 
     @rule(data=st.data(), who=st.sampled_from(PEOPLE))
     def ask_again(self, data: st.DataObject, who: str) -> None:
@@ -265,11 +358,11 @@ class Consent(RuleBasedStateMachine):
 
 
 @pytest.mark.django_db
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(3600)
 def test_nothing_starts_without_a_standing_consent() -> None:
     run_state_machine_as_test(
         Consent,
         settings=settings(
-            max_examples=40, stateful_step_count=40, deadline=None, suppress_health_check=list(HealthCheck)
+            max_examples=EXAMPLES, stateful_step_count=40, deadline=None, suppress_health_check=list(HealthCheck)
         ),
     )
