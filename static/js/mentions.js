@@ -20,7 +20,6 @@ export function mentions(text) {
     list.hidden = true;
     shown = [];
     text.removeAttribute("aria-activedescendant");
-    text.setAttribute("aria-expanded", "false");
   }
 
   function mark() {
@@ -55,7 +54,6 @@ export function mentions(text) {
       return row;
     }));
     list.hidden = false;
-    text.setAttribute("aria-expanded", "true");
     mark();
   }
 

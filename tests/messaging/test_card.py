@@ -1,11 +1,11 @@
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from messaging.render import sections
-from messaging.render.card import NEWEST_STEPS, PASSAGES, Card, Facts
+from messaging.render.card import DECISIONS, NEWEST_STEPS, PASSAGES, Away, Card, Facts
 
 START = datetime(2026, 11, 27, 14, 0, tzinfo=UTC)
 
@@ -179,6 +179,64 @@ def test_a_question_shows_its_short_form_to_the_room_and_then_its_decision() -> 
     html = story.html()
     assert "declined by" in html
     assert "“Push to main.”" in html
+
+
+def test_decisions_are_folded_into_one_line_in_their_order() -> None:
+    story = Story()
+    story.turn("running")
+    for number in (9, 10):
+        story.tell("approval", approval=number, subject="tool", short=f"run `{number}`", state="asked")
+    assert [part.id for part in sections.changes(story.card, {"question:10", "question:9"})] == ["q9", "q10"]
+    changed = story.tell("approval", approval=10, subject="tool", short="run `10`", state="no", by="alice")
+    parts = {part.id: part for part in sections.changes(story.card, changed)}
+
+    assert parts["q10"].target == "t5-decided-list"
+    assert "1 decision: declined by" in parts["t5-decided-line"].html
+    story.tell("approval", approval=9, subject="tool", short="run `9`", state="once", by="alice")
+    html = story.html()
+    assert "2 decisions, 1 declined, the last by" in html
+    assert html.index('id="q10"') < html.index('id="q9"')
+    assert 'class="card question"' not in html
+    assert f'href="?at={story.seq}#e{story.seq}"' in html
+
+
+def test_a_start_that_was_allowed_is_a_decision_and_one_that_was_not_is_the_end() -> None:
+    story = Story()
+    for state in ("asked", "once"):
+        story.tell("approval", approval=1, subject="start", short="", state=state, by="alice")
+    assert "1 decision: approved by" in story.html()
+
+    story = Story()
+    story.tell("approval", approval=1, subject="start", short="", state="asked")
+    changed = story.tell("approval", approval=1, subject="start", short="", state="no", by="alice")
+    assert "decision:" not in story.html()
+    assert "t5-decided-list" not in {part.target for part in sections.changes(story.card, changed)}
+
+
+def test_a_card_holds_the_newest_decisions_and_leads_to_the_rest() -> None:
+    story = Story()
+    story.turn("running")
+    for number in range(300):
+        for state in ("asked", "once"):
+            story.tell("approval", approval=number, subject="tool", short=f"run `{number}`", state=state, by="alice")
+    html = story.html()
+
+    assert html.count('<li id="q') == DECISIONS
+    assert "300 decisions, the last by" in html
+    assert "Earlier decisions" in html
+
+
+def test_a_turn_out_of_sight_says_so_instead_of_working() -> None:
+    story = Story()
+    story.turn("running")
+    for facts in (Away("laptop", START, stop_waits=False, answer_waits=True), None):
+        story.card.facts = replace(story.card.facts, away=facts)
+        html = story.html()
+        assert ("laptop is offline since" in html) is (facts is not None)
+        assert ("The answer is recorded, waiting for the machine." in html) is (facts is not None)
+        assert ("working" in html) is (facts is None)
+    story.card.facts = replace(story.card.facts, away=Away("laptop", START, stop_waits=True, answer_waits=False))
+    assert "stop recorded, waiting for the machine" in story.html()
 
 
 def test_a_request_to_start_is_part_of_the_card() -> None:

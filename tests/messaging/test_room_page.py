@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import re
+from datetime import timedelta
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
@@ -8,11 +9,12 @@ from django.test import Client
 from django.utils import timezone
 
 from agentroom_machine import wire
+from approvals import turns
 from approvals.models import Approval
 from messaging import log
 from messaging.models import Entry
 from rooms import membership
-from rooms.models import User
+from rooms.models import Machine, User
 from tests.approvals.kitchen import Kitchen
 
 pytestmark = pytest.mark.django_db
@@ -283,3 +285,49 @@ def test_a_question_whose_time_is_over_has_no_buttons(kitchen: Kitchen) -> None:
 
     assert "The time to answer has passed" in html
     assert "Approve this push" not in html
+
+
+def decided(kitchen: Kitchen, count: int) -> int:
+    """A running turn of alice with so many approved questions; its id."""
+    kitchen.ask(kitchen.alice, "@claude do it all")
+    turn = kitchen.daemon.run()
+    for number in range(count):
+        kitchen.daemon.tell(
+            turn, wire.QuestionFact(key=f"q{number}", subject="tool", title="t", action="x", short=f"do {number}")
+        )
+        turns.answer(kitchen.alice, Approval.objects.get(turn=turn, key=f"q{number}").pk, verdict="once")
+    return turn
+
+
+def test_a_link_to_a_decision_opens_the_page_at_its_turn(kitchen: Kitchen) -> None:
+    turn = decided(kitchen, 1)
+    for number in range(15):
+        kitchen.ask(kitchen.bob, f"message {number}")
+    decision = Entry.objects.filter(room=kitchen.room, kind="approval", data__turn=turn).latest("seq")
+    html = page(browser(kitchen.bob), f"/rooms/{kitchen.room.pk}/?at={decision.seq}")
+
+    assert f'id="e{decision.seq}"' in html
+    assert "do 0" in html
+
+
+def test_earlier_decisions_are_fetched_by_whoever_reads_the_room(kitchen: Kitchen) -> None:
+    turn = decided(kitchen, 3)
+    last = Entry.objects.filter(room=kitchen.room, kind="approval", data__turn=turn).latest("seq")
+    path = f"/rooms/{kitchen.room.pk}/turns/{turn}/decisions/?before={last.seq}"
+    html = page(browser(kitchen.vera), path)
+
+    assert ("do 0" in html, "do 1" in html, "do 2" in html) == (True, True, False)
+    assert browser(kitchen.charlie).get(path).status_code == 404
+
+
+def test_the_controls_tell_a_reader_that_the_machine_is_away(kitchen: Kitchen) -> None:
+    turn = decided(kitchen, 1)
+    assert "is offline" not in page(browser(kitchen.vera), f"/turns/{turn}/controls/")
+    Machine.objects.update(last_seen_at=timezone.now() - timedelta(minutes=5))
+    html = page(browser(kitchen.vera), f"/turns/{turn}/controls/")
+
+    assert "alice-laptop is offline since" in html
+    assert "The answer is recorded, waiting for the machine." in html
+    assert "offline since" in html
+    assert "<form" not in html
+    assert "Close" in page(browser(kitchen.alice), f"/turns/{turn}/controls/")

@@ -5,9 +5,10 @@ from datetime import timedelta
 from django.utils import timezone
 
 from agentroom_machine import wire
-from approvals import control
-from approvals.models import Turn
+from approvals import control, turns
+from approvals.models import Approval, Turn
 from rooms import membership
+from rooms.models import Machine
 from tests.approvals.kitchen import Kitchen
 from tests.pages.conftest import In
 from tests.pages.reading import text
@@ -51,6 +52,53 @@ def test_a_dangerous_question_leads_to_its_own_page(kitchen: Kitchen, signed_in:
     assert 'data-state="danger"' in page.content.decode()
     assert "Read and decide" in text(page)
     assert 'value="once"' not in page.content.decode()
+
+
+def test_a_question_stands_with_the_beginning_of_its_command(kitchen: Kitchen, signed_in: In) -> None:
+    kitchen.ask(kitchen.alice, "@claude push it")
+    turn = kitchen.daemon.run()
+    long = "\n".join(f"line {number}" for number in range(20))
+    kitchen.daemon.tell(
+        turn,
+        wire.QuestionFact(key="q1", subject="push", title="one", action="git push\u200b <x>", short="push"),
+        wire.QuestionFact(key="q2", subject="tool", title="two", action=long, short="run"),
+        wire.QuestionFact(key="q3", subject="tool", title="three", action="y" * 2_000, short="run"),
+    )
+    seen = text(signed_in(kitchen.alice).get("/"))
+    assert "git push U+200B <x>" in seen
+    assert "line 5 and 14 more lines; you read it whole where you decide." in seen
+    assert "line 6" not in seen
+    assert "and 1,400 more characters" in seen
+
+
+def test_many_questions_stay_a_short_page(kitchen: Kitchen, signed_in: In) -> None:
+    kitchen.ask(kitchen.alice, "@claude do it")
+    turn = kitchen.daemon.run()
+    facts = [wire.QuestionFact(key=f"q{n}", subject="tool", title=f"q {n}", action="x", short="x") for n in range(30)]
+    kitchen.daemon.tell(turn, *facts)
+    answer = signed_in(kitchen.alice).get("/")
+    assert text(answer).count("Read and decide") == 20
+    assert "10 more questions" in text(answer)
+
+
+def test_a_running_turn_says_who_it_waits_for_or_that_its_machine_is_away(kitchen: Kitchen, signed_in: In) -> None:
+    kitchen.ask(kitchen.bob, "@claude push it")
+    turns.answer(kitchen.alice, Approval.objects.get().pk, verdict="once")
+    turn = kitchen.daemon.run()
+    recent = "claude for bob, kitchen"
+    assert f"{recent} working" in text(signed_in(kitchen.bob).get("/"))
+    kitchen.daemon.tell(turn, wire.QuestionFact(key="q1", subject="tool", title="q", action="x", short="x"))
+    assert f"{recent} waiting for alice" in text(signed_in(kitchen.bob).get("/"))
+    assert f"{recent} waiting for you" in text(signed_in(kitchen.alice).get("/"))
+    Machine.objects.update(last_seen_at=timezone.now() - timedelta(minutes=5))
+    assert f"{recent} offline since" in text(signed_in(kitchen.bob).get("/"))
+
+
+def test_an_agent_is_added_by_a_command_that_home_shows(kitchen: Kitchen, signed_in: In) -> None:
+    page = signed_in(kitchen.alice).get("/")
+    assert "Add an agent" in text(page)
+    assert "agentroom agents add claude --runtime claude --workdir ." in text(page)
+    assert f'href="/agents/{kitchen.claude.pk}/"' in page.content.decode()
 
 
 def test_a_deputy_answers_and_cannot_allow_always(kitchen: Kitchen, signed_in: In) -> None:
