@@ -20,6 +20,8 @@ MAX_FACTS = 200
 """Facts in one report."""
 MAX_TEXT = 64_000
 """Characters in one text, output tail, action or diff; the machine cuts, the server refuses more."""
+UNDO_PATHS = 100
+"""Paths in one list of what an undo puts back."""
 MAX_FILE = 20_000_000
 """Bytes of one produced or attached file."""
 
@@ -150,6 +152,8 @@ class SyncRequest(Wire):
     """Agents without a live session."""
     problems: dict[int, Line] = Field(default_factory=dict)
     """Agents that can't run, and why, in words for the owner."""
+    confined: dict[int, Line] = Field(default_factory=dict)
+    """For each agent nothing when its commands run confined, else why not. One that is absent is not confined."""
     wait: float = MAX_WAIT
     draining: bool = False
     """The daemon takes no more turns."""
@@ -210,6 +214,8 @@ class SyncReply(Wire):
     stop: list[int] = Field(default_factory=list)
     """Running turns whose asker or owner pressed Stop."""
     verdicts: list[Verdict] = Field(default_factory=list)
+    undo: list[int] = Field(default_factory=list)
+    """Ended turns whose changes the owner wants back; told until an UndoneFact says what became of it."""
     max_running: int = 2
 
 
@@ -328,6 +334,37 @@ class NoticeFact(Wire):
     text: Line
 
 
+class UndoableFact(Wire):
+    """What the turn left different in its working directory, before it ends; ``UNDO_PATHS`` of each at most.
+
+    Paths are relative. A folder stands for all that was in it and ends with a slash; ``.git`` for a repository's
+    branches, index and settings.
+    """
+
+    kind: Literal["undoable"] = "undoable"
+    created: Annotated[list[Line], Field(max_length=UNDO_PATHS)] = Field(default_factory=list)
+    changed: Annotated[list[Line], Field(max_length=UNDO_PATHS)] = Field(default_factory=list)
+    deleted: Annotated[list[Line], Field(max_length=UNDO_PATHS)] = Field(default_factory=list)
+    more: int = 0
+    """Paths that are not listed."""
+    lost: int = 0
+    """Files that could not be kept, and can't be put back."""
+
+
+class UndoneFact(Wire):
+    """What became of an undo; it comes after the turn's end."""
+
+    kind: Literal["undone"] = "undone"
+    restored: Annotated[list[Line], Field(max_length=UNDO_PATHS)] = Field(default_factory=list)
+    removed: Annotated[list[Line], Field(max_length=UNDO_PATHS)] = Field(default_factory=list)
+    conflicts: Annotated[list[Line], Field(max_length=UNDO_PATHS)] = Field(default_factory=list)
+    """Left as they are: somebody changed them since the turn ended."""
+    lost: Annotated[list[Line], Field(max_length=UNDO_PATHS)] = Field(default_factory=list)
+    more: int = 0
+    gone: bool = False
+    """The snapshot is no longer there; nothing was done."""
+
+
 class Usage(Wire):
     input_tokens: int = 0
     output_tokens: int = 0
@@ -350,6 +387,8 @@ Fact = Annotated[
     | QuestionFact
     | QuestionGoneFact
     | NoticeFact
+    | UndoableFact
+    | UndoneFact
     | EndFact,
     Field(discriminator="kind"),
 ]

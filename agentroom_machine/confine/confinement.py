@@ -35,6 +35,8 @@ class Confined:
 
     launch: Launch
     found: secrets.Found
+    guards: Path
+    """Where the process sees git's alarms."""
     box: Box | None = None
     proxy: Proxy | None = None
 
@@ -74,14 +76,19 @@ class Confinement:
             return "its working directory holds the whole home folder; give it a folder of its own"
         return ""
 
-    async def enter(self, how: Launch, agent: wire.AgentConfig, *, room_id: int, memory: int, cwd: Path) -> Confined:
-        """The launch, confined; raises Trouble when it can't be, so that nothing runs outside unnoticed."""
+    async def enter(
+        self, how: Launch, agent: wire.AgentConfig, *, room_id: int, memory: int, cwd: Path, guards: Path
+    ) -> Confined:
+        """The launch, confined; raises Trouble when it can't be, so that nothing runs outside unnoticed.
+
+        ``guards`` is the folder of git's alarms, which is shown inside.
+        """
         policy = await asyncio.to_thread(self._policy, agent)
         found = await asyncio.to_thread(secrets.look, cwd, policy)
         if how.runtime in {"claude", "codex"}:
-            launch = await asyncio.to_thread(self._own, how, agent, room_id, cwd, found, policy)
-            return Confined(launch, found)
-        return await self._boxed(how, agent, room_id, memory, cwd, found, policy)
+            launch = await asyncio.to_thread(self._own, how, agent, room_id, cwd, found, policy, guards)
+            return Confined(launch, found, guards)
+        return await self._boxed(how, agent, room_id, memory, cwd, found, policy, guards)
 
     def _policy(self, agent: wire.AgentConfig) -> Policy:
         try:
@@ -100,15 +107,16 @@ class Confinement:
         cwd: Path,
         found: secrets.Found,
         policy: Policy,
+        guards: Path,
     ) -> Launch:
         hide = [self._profile.folder] if not cwd.is_relative_to(self._profile.folder) else self._apart(cwd)
         if how.runtime == "claude":
             meta = copy.deepcopy(how.meta)
             options = meta["claudeCode"]["options"]
-            own.claude(options, workdir=cwd, home=self._home, hide=hide, found=found, hosts=policy.hosts)
+            own.claude(options, workdir=cwd, home=self._home, hide=hide, show=[guards], found=found, hosts=policy.hosts)
             return dataclasses.replace(how, meta=meta)
         env = dict(how.env)
-        read = programs(env.get("PATH", ""), self._home)
+        read = [*programs(env.get("PATH", ""), self._home), guards]
         wrapper = self._folder(agent, room_id) / "codex"
         own.codex(
             env, program=Path(how.command[0]), workdir=cwd, home=self._home, hide=hide, found=found, read=read,
@@ -133,8 +141,10 @@ class Confinement:
         cwd: Path,
         found: secrets.Found,
         policy: Policy,
+        guards: Path,
     ) -> Confined:
         box = Box(cwd, self._home, Path(), hide=[self._profile.folder.resolve()])
+        box.show.append((guards, INSIDE / "guards"))
         ways = self._ways(how, policy)
         proxy = Proxy(ways) if ways else None
         try:
@@ -146,7 +156,7 @@ class Confinement:
                 await proxy.close()
             box.close()
             raise
-        return Confined(launch, found, box, proxy)
+        return Confined(launch, found, INSIDE / "guards", box, proxy)
 
     def _ways(self, how: Launch, policy: Policy) -> Allowed:
         """A runtime that nobody knows reaches the models for which the owner's environment has a key."""

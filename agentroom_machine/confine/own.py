@@ -31,6 +31,7 @@ def claude(
     workdir: Path,
     home: Path,
     hide: list[Path],
+    show: list[Path],
     found: secrets.Found,
     hosts: tuple[str, ...],
 ) -> None:
@@ -53,7 +54,7 @@ def claude(
         },
         "filesystem": {
             "denyRead": [*map(str, _closed(home)), *map(str, hide), *map(str, inside)],
-            "allowRead": [str(workdir), *elsewhere, *map(str, _tools(home))],
+            "allowRead": [str(workdir), *map(str, show), *elsewhere, *map(str, _tools(home))],
             "allowWrite": elsewhere,
             "denyWrite": [str(path) for one in kept for path in one.read],
         },

@@ -10,6 +10,7 @@ from typing import Protocol
 from agentroom_machine import wire
 from agentroom_machine.daemon.call import Call
 from agentroom_machine.daemon.gate import Harmless, judge
+from agentroom_machine.daemon.push import PushPlan
 from agentroom_machine.daemon.redact import Redactor
 from agentroom_machine.daemon.translate import line
 
@@ -29,6 +30,13 @@ class Decision:
     """What the owner wrote."""
 
 
+class Pusher(Protocol):
+    """Reads and does a lone push in the agent's place."""
+
+    async def plan(self, call: Call) -> PushPlan | None: ...
+    async def push(self, call: Call, plan: PushPlan) -> Decision: ...
+
+
 @dataclass
 class _Judged:
     call: Call
@@ -45,9 +53,10 @@ class Gatekeeper:
         key: Callable[[str], str],
         on_refused: Callable[[Call], None],
         before_asking: Callable[[], None],
+        pusher: Pusher,
     ) -> None:
         self._handle, self._ask, self._redact, self._key = handle, ask, redact, key
-        self._on_refused, self._before_asking = on_refused, before_asking
+        self._on_refused, self._before_asking, self._pusher = on_refused, before_asking, pusher
         self._judged: dict[str, _Judged] = {}
         self.refusals = 0
 
@@ -71,12 +80,16 @@ class Gatekeeper:
         judgement = await asyncio.to_thread(judge, call)
         if isinstance(judgement, Harmless):
             return Decision(True)
-        if judgement.action is None or len(action := self._redact(judgement.action)) > wire.MAX_TEXT:
+        plan = await self._pusher.plan(call)
+        whole = (
+            judgement.action if plan is None or judgement.action is None else f"{judgement.action}\n\n{plan.shown()}"
+        )
+        if whole is None or len(action := self._redact(whole)) > wire.MAX_TEXT:
             self._refuse(call)
             return Decision(False, "This call is too long to be shown to the owner whole. Do it in smaller steps.")
         self._before_asking()
         verdict = await self._ask(
-            subject="tool",
+            subject="push" if plan else "tool",
             title=line(self._redact(f"{self._handle} wants to {judgement.title}")),
             action=action,
             short=line(self._redact(judgement.short)),
@@ -84,7 +97,7 @@ class Gatekeeper:
             call=self._key(call.id) if call.id else "",
         )
         if verdict.verdict == "once":
-            return Decision(True)
+            return await self._pusher.push(call, plan) if plan else Decision(True)
         self._refuse(call)
         note = verdict.answer.strip()
         return Decision(False, f"The owner declined: {note or 'no reason given'}; go on without it.", note)

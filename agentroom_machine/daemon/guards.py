@@ -52,6 +52,7 @@ _HELPER = """#!/bin/sh
 # Git's way to a remote that only Agentroom can reach: says what became of an approved push, refuses every other.
 address=$2
 pushed=$(dirname "$0")/../pushed
+pushing=
 while read -r line; do
     case "$line" in
         capabilities) printf 'push\\n\\n' ;;
@@ -75,8 +76,13 @@ while read -r line; do
                     if [ -z "$why" ]; then answer="ok $name"; else answer="error $name $why"; fi
                 fi
             done < "$pushed"
+            pushing=yes
             printf '%s\\n' "$answer" ;;
-        '') printf '\\n' ;;
+        '')
+            # After a batch: that is all. Otherwise git has no more to ask, and reads no more either.
+            if [ -z "$pushing" ]; then exit 0; fi
+            pushing=
+            printf '\\n' ;;
     esac
 done
 """
@@ -118,15 +124,19 @@ class Guards:
         self._pushed.write_text("", encoding="utf-8")
 
 
-def environment(env: Mapping[str, str], folder: Path) -> dict[str, str]:
+def environment(env: Mapping[str, str], folder: Path, runtime: str = "") -> dict[str, str]:
     """The environment with git's alarms on; ``folder`` is where the session sees its guards."""
     settings = {"core.hooksPath": str(folder / "hooks")}
     settings |= {f"url.agentroom::{scheme}.pushInsteadOf": scheme for scheme in _SCHEMES}
-    # One variable, in git's own quoting: some runtimes drop variables with KEY in their names, and git then fails.
+    path = f"{folder / 'bin'}:{env.get('PATH', '/usr/bin:/bin')}"
+    if runtime == "claude":
+        # Its sandbox takes the other variable for itself.
+        first = int(env.get("GIT_CONFIG_COUNT") or 0)
+        numbered = {"GIT_CONFIG_COUNT": str(first + len(settings))}
+        for n, (name, value) in enumerate(settings.items(), first):
+            numbered |= {f"GIT_CONFIG_KEY_{n}": name, f"GIT_CONFIG_VALUE_{n}": value}
+        return {**env, **numbered, "PATH": path}
+    # One variable, in git's own quoting: Codex drops variables with KEY in their names, and git would then fail.
     words = " ".join(f"'{name}'='{value}'" for name, value in settings.items())
     before = env.get("GIT_CONFIG_PARAMETERS")
-    return {
-        **env,
-        "GIT_CONFIG_PARAMETERS": f"{before} {words}" if before else words,
-        "PATH": f"{folder / 'bin'}:{env.get('PATH', '/usr/bin:/bin')}",
-    }
+    return {**env, "GIT_CONFIG_PARAMETERS": f"{before} {words}" if before else words, "PATH": path}

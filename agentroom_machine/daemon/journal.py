@@ -32,6 +32,7 @@ CREATE TABLE IF NOT EXISTS sessions (
   agent_id INTEGER NOT NULL, room_id INTEGER NOT NULL, runtime TEXT NOT NULL, memory INTEGER NOT NULL,
   cwd TEXT NOT NULL, session_id TEXT NOT NULL, PRIMARY KEY (agent_id, room_id)
 ) STRICT;
+CREATE TABLE IF NOT EXISTS pushes (key TEXT PRIMARY KEY, turn_id INTEGER NOT NULL, shown TEXT NOT NULL) STRICT;
 """
 
 State = Literal["offered", "running", "ended"]
@@ -223,6 +224,21 @@ class Journal:
 
     def file(self, sha256: str) -> Path:
         return self._files / sha256
+
+    # --- pushes that began and have not ended
+
+    def begin_push(self, key: str, turn_id: int, shown: str) -> None:
+        """From here on the push may have arrived; it is never tried again."""
+        with self._writing() as db:
+            db.execute("INSERT INTO pushes VALUES (?, ?, ?)", [key, turn_id, shown])
+
+    def end_push(self, key: str) -> None:
+        with self._writing() as db:
+            db.execute("DELETE FROM pushes WHERE key = ?", [key])
+
+    def pushes(self) -> list[tuple[str, int, str]]:
+        """Key, turn and what was to be pushed."""
+        return [(key, turn, shown) for key, turn, shown in self._db.execute("SELECT * FROM pushes ORDER BY key")]
 
     # --- sessions
 

@@ -18,11 +18,14 @@ from agentroom_machine.daemon import processes, workspace
 from agentroom_machine.daemon.journal import Journal
 from agentroom_machine.daemon.lock import SecondDaemon
 from agentroom_machine.daemon.owner import Owner
+from agentroom_machine.daemon.pushing import UNKNOWN
 from agentroom_machine.daemon.redact import Redactor
+from agentroom_machine.daemon.restore import NoSnapshot, Snapshots
 from agentroom_machine.daemon.retry import Backoff, until_online
 from agentroom_machine.daemon.sender import Sender
 from agentroom_machine.daemon.session import MOST_LIVE, Sessions
 from agentroom_machine.daemon.turn import TurnRun
+from agentroom_machine.daemon.undoable import undoable, undone
 from agentroom_machine.errors import Offline, Rejected, Trouble
 from agentroom_machine.profile import Profile
 from agentroom_machine.runtimes.launch import Surroundings, launch
@@ -61,6 +64,9 @@ class Daemon:
         self._sessions = Sessions(self._journal, profile.scratch, self._confinement)
         self._owner = Owner(self._write)
         self._worktrees = profile.worktrees
+        self._snapshots = Snapshots(profile.folder / "snapshots")
+        self._undoing: dict[int, asyncio.Task[None]] = {}
+        self._confined: dict[int, str] = {}
         self._sender = Sender(
             self._journal,
             client,
@@ -131,7 +137,13 @@ class Daemon:
         left = await asyncio.to_thread(processes.sweep, self._journal.journal_id)
         if left:
             self._say("swept", f"Ended {left} processes that an earlier run left behind.")
+        for key, turn_id, shown in self._journal.pushes():
+            self._write(turn_id, wire.NoticeFact(text=f"{UNKNOWN}{self._redact(shown)}"[:2000]))
+            self._journal.end_push(key)
         for turn_id in self._journal.turn_ids("running"):
+            with contextlib.suppress(NoSnapshot, OSError):
+                if fact := undoable(await asyncio.to_thread(self._snapshots.settle, turn_id), self._redact):
+                    self._write(turn_id, fact)
             self._write(turn_id, wire.EndFact(state="interrupted", reason=LOST))
             self._say("interrupted", f"Request {turn_id} was running when this program ended; it does not run again.")
 
@@ -150,7 +162,7 @@ class Daemon:
             self._say("kept", f"{waiting} reports could not be sent yet; they go with the next start.")
 
     async def _close(self) -> None:
-        tasks = list(self._tasks.values())
+        tasks = [*self._tasks.values(), *self._undoing.values()]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
@@ -236,6 +248,7 @@ class Daemon:
             slots=0 if self._draining else max(0, min(self._most, MOST_LIVE) - len(self._running)),
             asleep=[agent_id for agent_id in self._agents if agent_id not in awake],
             problems={n: self._redact(words)[:2000] for n, words in self._problems.items() if n in self._agents},
+            confined={n: self._redact(why)[:2000] for n, why in self._confined.items() if n in self._agents},
             wait=0 if hello else self._wait,
             draining=self._draining,
         )
@@ -248,7 +261,7 @@ class Daemon:
 
     def _apply(self, reply: wire.SyncReply) -> bool:
         """Does what the reply says; False when it asked for something, but for nothing new."""
-        told = bool(reply.offers or reply.withdrawn or reply.stop or reply.verdicts)
+        told = bool(reply.offers or reply.withdrawn or reply.stop or reply.verdicts or reply.undo)
         new = False
         if self._epoch is None:
             self._check_clock(reply.server_time)
@@ -266,6 +279,10 @@ class Daemon:
                 new |= turn.end("stopped", "")
         for verdict in reply.verdicts:
             new |= self._owner.answer(verdict)
+        for turn_id in reply.undo:
+            if turn_id not in self._undoing:
+                self._undoing[turn_id] = asyncio.create_task(self._undo(turn_id))
+                new = True
         for offer in reply.offers:
             new |= self._journal.add_offer(offer)
         self._begin_offered()
@@ -310,6 +327,7 @@ class Daemon:
             client=self._client,
             redact=self._redact,
             worktrees=self._worktrees,
+            snapshots=self._snapshots,
         )
         self._running[offer.turn_id] = turn
         self._tasks[offer.turn_id] = asyncio.create_task(self._run(turn))
@@ -345,6 +363,18 @@ class Daemon:
             return False
         return True
 
+    async def _undo(self, turn_id: int) -> None:
+        """Puts a turn's changes back while nothing runs here, once for each start of this program."""
+        while self._tasks:
+            await asyncio.wait(self._tasks.values(), return_when=asyncio.FIRST_COMPLETED)
+        try:
+            outcome = await asyncio.to_thread(self._snapshots.undo, turn_id)
+            fact = undone(outcome, self._redact)
+        except (NoSnapshot, OSError):
+            fact = wire.UndoneFact(gone=True)
+        self._write(turn_id, fact)
+        self._say("undone", f"Undid request {turn_id}." if not fact.gone else f"Request {turn_id} can't be undone.")
+
     # --- helpers of the loop
 
     def _write(self, turn_id: int, fact: wire.Fact, file: Path | None = None) -> None:
@@ -372,7 +402,12 @@ class Daemon:
         """Keeps knowing which agents can't run, and why; in a thread, so that a slow disk delays nothing."""
         while True:
             self._look.clear()
-            problems = await asyncio.to_thread(self._find_problems, list(self._agents.values()))
+            agents = list(self._agents.values())
+            problems = await asyncio.to_thread(self._find_problems, agents)
+            confined = await asyncio.to_thread(self._find_confined, agents)
+            if confined != self._confined:
+                self._confined = confined
+                self._changed.set()
             if problems != self._problems:
                 for agent_id, words in problems.items():
                     if self._problems.get(agent_id) != words:
@@ -396,6 +431,9 @@ class Daemon:
             except Trouble as trouble:
                 problems[agent.id] = str(trouble)
         return problems
+
+    def _find_confined(self, agents: list[wire.AgentConfig]) -> dict[int, str]:
+        return {agent.id: self._confinement.why_not(agent) for agent in agents}
 
     async def _let_go(self) -> None:
         while True:

@@ -75,6 +75,11 @@ class PushPlan:
                 lines.append(f"  “{ref.subject}”")
         return "\n".join([*lines, "", "Agentroom does this itself, outside of the agent's box, exactly so and once."])
 
+    def short(self) -> str:
+        """The same in one line, for the room."""
+        parts = [f"{ref.sha[:10]} to {ref.name}" if ref.sha else f"removal of {ref.name}" for ref in self.refs]
+        return f"{', '.join(parts)} at {without_password(self.url)}"
+
 
 @dataclass(frozen=True)
 class PushResult:

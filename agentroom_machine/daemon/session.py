@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from agentroom_machine import wire
 from agentroom_machine.confine import secrets
 from agentroom_machine.confine.confinement import Confined, Confinement
+from agentroom_machine.daemon import guards
+from agentroom_machine.daemon.guards import Guards
 from agentroom_machine.daemon.journal import Journal, SessionRecord
 from agentroom_machine.daemon.runtime import Opened, Runtime
 from agentroom_machine.profile import write_private
@@ -27,6 +29,7 @@ class Session:
     memory: int
     runtime: Runtime
     cwd: Path
+    guards: Guards
     used_at: float = field(default_factory=time.monotonic)
     busy: bool = True
     opened: Opened | None = None
@@ -70,16 +73,28 @@ class Sessions:
     async def _begin(self, offer: wire.Offer, cwd: Path) -> Session:
         agent, around = offer.agent, Surroundings(scratch=self._scratch)
         how: Launch = launch(agent, around)
-        confined = None
+        alarms = await asyncio.to_thread(Guards)
+        try:
+            return await self._begin_guarded(offer, cwd, how, alarms)
+        except BaseException:
+            alarms.close()
+            raise
+
+    async def _begin_guarded(self, offer: wire.Offer, cwd: Path, how: Launch, alarms: Guards) -> Session:
+        agent, confined = offer.agent, None
         unconfined = await asyncio.to_thread(self._confinement.why_not, agent)
         if not unconfined:
             room, memory = offer.room_id, offer.memory
-            confined = await self._confinement.enter(how, agent, room_id=room, memory=memory, cwd=cwd)
+            confined = await self._confinement.enter(
+                how, agent, room_id=room, memory=memory, cwd=cwd, guards=alarms.folder
+            )
             how = confined.launch
+        shown = confined.guards if confined else alarms.folder
+        how = replace(how, env=guards.environment(how.env, shown, how.runtime))
         runtime = Runtime(how, cwd, self._journal.journal_id)
         record = self._journal.session(offer.agent_id, offer.room_id)
         usable = record and (record.runtime, record.memory, record.cwd) == (agent.runtime, offer.memory, str(cwd))
-        session = Session(agent, offer.memory, runtime, cwd, confined=confined, unconfined=unconfined)
+        session = Session(agent, offer.memory, runtime, cwd, alarms, confined=confined, unconfined=unconfined)
         self._live[offer.agent_id, offer.room_id] = session
         try:
             trusted = self._trusted() if how.codex_hook else {}
@@ -127,6 +142,7 @@ class Sessions:
         await session.runtime.close()
         if session.confined:
             await session.confined.close()
+        await asyncio.to_thread(session.guards.close)
 
     async def let_go(self) -> int:
         """Ends what was idle too long, or died; returns how many."""

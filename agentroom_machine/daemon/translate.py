@@ -66,6 +66,8 @@ class SeenCall:
     ended: float | None = None
     diffs: dict[str, tuple[str, str]] = field(default_factory=dict)
     counted: bool = False
+    ours: bool = False
+    """Agentroom did it itself: what the runtime says of it counts no more."""
     said: wire.ToolCallFact | None = None
     due: float | None = None
     gap: float = 1.0
@@ -134,14 +136,26 @@ class Translator:
 
     def refused(self, id: str, name: str, raw: Any, title: str) -> None:
         """Marks a call as refused; a runtime whose hook said no may never mention the call itself."""
+        call = self._call(id, name, raw, title)
+        call.state = "refused"
+        call.ended = call.ended or self._clock()
+        self._say(call)
+
+    def did(self, id: str, name: str, raw: Any, title: str, *, done: bool, output: str) -> None:
+        """Tells of a call that Agentroom did in the runtime's place."""
+        call = self._call(id, name, raw, title)
+        call.ours, call.state, call.ended = True, "done" if done else "failed", self._clock()
+        call.output, call.cut = "", 0
+        self._append(call, output)
+        self._say(call)
+
+    def _call(self, id: str, name: str, raw: Any, title: str) -> SeenCall:
         call = self.calls.get(id)
         if call is None:
             self.flush_text()
             call = self.calls[id] = SeenCall(id, self._clock(), tool=tool_of(name), name=name, raw=raw, title=title)
             call.paths = paths_of(raw)
-        call.state = "refused"
-        call.ended = call.ended or self._clock()
-        self._say(call)
+        return call
 
     def finish(self, *, completed: bool) -> None:
         """Says all that is left and closes calls that never said how they ended."""
@@ -187,6 +201,8 @@ class Translator:
             self._passages.end()
             call = self.calls[call_id] = SeenCall(call_id, self._clock())
         self._learn(call, update)
+        if call.ours:
+            return
         for content in _mappings(update.get("content")):
             self._content(call, content)
         self._live_output(call, update.get("_meta"))

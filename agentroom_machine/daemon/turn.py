@@ -19,14 +19,19 @@ from agentroom_machine.client import Client
 from agentroom_machine.daemon import files, snapshot
 from agentroom_machine.daemon.call import Call, from_hook
 from agentroom_machine.daemon.changes import Changes
+from agentroom_machine.daemon.differing import Changed
 from agentroom_machine.daemon.gatekeeper import Decision, Gatekeeper
 from agentroom_machine.daemon.hook import HookAnswer, HookCall
 from agentroom_machine.daemon.journal import Journal
 from agentroom_machine.daemon.owner import Owner
 from agentroom_machine.daemon.prompt import compose
+from agentroom_machine.daemon.push import PushResult
+from agentroom_machine.daemon.pushing import Pushing
 from agentroom_machine.daemon.redact import Redactor, clean
+from agentroom_machine.daemon.restore import NoSnapshot, Snapshots
 from agentroom_machine.daemon.session import Session, Sessions
 from agentroom_machine.daemon.translate import Picture, SeenCall, Translator, line
+from agentroom_machine.daemon.undoable import undoable
 from agentroom_machine.daemon.workspace import prepare
 from agentroom_machine.errors import Offline, Rejected, Trouble
 
@@ -61,8 +66,10 @@ class TurnRun:
         client: Client,
         redact: Redactor,
         worktrees: Path,
+        snapshots: Snapshots,
     ) -> None:
         self.offer = offer
+        self._snapshots = snapshots
         self._journal, self._write, self._owner = journal, write, owner
         self._sessions, self._client, self._redact, self._worktrees = sessions, client, redact, worktrees
         self._ending: tuple[Literal["stopped", "failed"], str] | None = None
@@ -70,6 +77,7 @@ class TurnRun:
         self._dropped = False
         self._translator: Translator | None = None
         self._gatekeeper: Gatekeeper | None = None
+        self._pushing: Pushing | None = None
         self._hooked: set[str] = set()
         self._session: Session | None = None
         self._pictures = 0
@@ -119,6 +127,7 @@ class TurnRun:
         session = self._session = await self._unless_ended(self._sessions.open(offer, cwd))
         attached, images, notices = await self._unless_ended(self._attachments(cwd))
         before = await self._unless_ended(asyncio.to_thread(snapshot.take, cwd))
+        notices += await self._unless_ended(asyncio.to_thread(self._take_snapshot, cwd))
         if self._told_to_end.is_set():
             raise Stopped
         # From here on something may have been done, and the turn never runs again by itself.
@@ -135,6 +144,15 @@ class TurnRun:
             workdir=cwd,
             changes=changes,
         )
+        self._pushing = Pushing(
+            offer.turn_id,
+            journal=self._journal,
+            notice=self._notice,
+            did=self._did_push,
+            guards=session.guards,
+            by_hook=session.runtime.launch.hook,
+            within=[cwd, Path(offer.agent.workdir)],
+        )
         self._gatekeeper = Gatekeeper(
             handle=offer.agent.handle,
             ask=self._ask_owner,
@@ -142,6 +160,7 @@ class TurnRun:
             key=translator.key,
             on_refused=lambda call: translator.refused(call.id, call.name, call.raw, call.title),
             before_asking=translator.flush_text,
+            pusher=self._pushing,
         )
         new = session.opened is not None and session.opened.how == "new"
         session.runtime.turn = self
@@ -150,12 +169,29 @@ class TurnRun:
         finally:
             session.runtime.turn = None
             await self._take_back_questions()
+            await self._pushing.settle()
         session.opened = None  # the next turn continues it
         if self._dropped:
             return end
         translator.finish(completed=end.state == "done")
         await self._tell_changes(before, changes, cwd)
+        if fact := undoable(await asyncio.to_thread(self._settle_snapshot), self._redact):
+            self._say(fact)
         return end
+
+    def _take_snapshot(self, cwd: Path) -> list[str]:
+        try:
+            whole = self._snapshots.take(self.offer.turn_id, cwd)
+        except OSError as error:
+            return [f"No snapshot could be made, so this request can't be undone: {error.strerror or error}."]
+        large = "The working directory is too large to be kept whole; what is left out can't be put back by an undo."
+        return [] if whole else [large]
+
+    def _settle_snapshot(self) -> list[Changed]:
+        try:
+            return self._snapshots.settle(self.offer.turn_id)
+        except (NoSnapshot, OSError):
+            return []
 
     async def _prompt(self, session: Session, text: str, images: list[tuple[str, str]]) -> wire.EndFact:
         runtime = session.runtime
@@ -299,6 +335,11 @@ class TurnRun:
                 words.append(f"{file.fact.name} was still being written; it is not shown.")
         for text in words:
             self._notice(text)
+
+    def _did_push(self, call: Call, result: PushResult) -> None:
+        assert self._translator is not None
+        done = result.state == "done"
+        self._translator.did(call.id, call.name, call.raw, call.title, done=done, output=result.output)
 
     def _on_picture(self, picture: Picture) -> None:
         if self._pictures >= files.MOST_FILES:

@@ -45,7 +45,7 @@ async def run(
     profile = Profile(home.profile)
     how = Launch(runtime, ["/bin/sh", "-c", command], env)
     confined = await Confinement(profile, env).enter(
-        how, agent(home.workdir, runtime=runtime), room_id=room, memory=memory, cwd=home.workdir
+        how, agent(home.workdir, runtime=runtime), guards=home.root, room_id=room, memory=memory, cwd=home.workdir
     )
     try:
         process = await asyncio.create_subprocess_exec(

@@ -35,6 +35,7 @@ class FakeServer:
     verdicts: dict[str, wire.Verdict] = field(default_factory=dict)
     stop: set[int] = field(default_factory=set)
     withdrawn: set[int] = field(default_factory=set)
+    undo: set[int] = field(default_factory=set)
     attached: dict[str, bytes] = field(default_factory=dict)
     fault: Callable[[httpx.Request], httpx.Response | None] | None = None
     """Answers in the server's place, or raises; None lets the request through."""
@@ -168,7 +169,7 @@ class FakeServer:
         while True:
             self.changed.clear()
             reply = self._reply(self._offers(request), request)
-            if reply.offers or reply.withdrawn or reply.stop or reply.verdicts:
+            if reply.offers or reply.withdrawn or reply.stop or reply.verdicts or reply.undo:
                 return model(reply)
             try:
                 async with asyncio.timeout_at(deadline):
@@ -198,6 +199,7 @@ class FakeServer:
             offers=offers,
             withdrawn=sorted(held & self.withdrawn),
             stop=sorted(held & self.stop & self.running),
+            undo=sorted(self.undo - {fact.turn_id for fact in self.facts if fact.fact.kind == "undone"}),
             verdicts=[self.verdicts[key] for key in request.questions if key in self.verdicts],
             max_running=self.max_running,
         )

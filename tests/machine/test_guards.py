@@ -38,8 +38,8 @@ def bare_git(folder: Path, *args: str) -> str:
     return done.stdout.strip()
 
 
-def guarded(alarms: Guards, folder: Path, command: str) -> subprocess.CompletedProcess[str]:
-    env = guards.environment(os.environ | {"GIT_AUTHOR_NAME": "c", "GIT_AUTHOR_EMAIL": "c@d"}, alarms.folder)
+def guarded(alarms: Guards, folder: Path, command: str, runtime: str = "codex") -> subprocess.CompletedProcess[str]:
+    env = guards.environment(os.environ | {"GIT_AUTHOR_NAME": "c", "GIT_AUTHOR_EMAIL": "c@d"}, alarms.folder, runtime)
     env |= {"GIT_COMMITTER_NAME": "c", "GIT_COMMITTER_EMAIL": "c@d"}
     return subprocess.run(["sh", "-c", command], cwd=folder, env=env, capture_output=True, text=True, check=False)
 
@@ -56,9 +56,10 @@ def there(folder: Path) -> str:
 )  # fmt: skip
 def test_a_push_is_refused_with_words(alarms: Guards, kitchen: Path, command: str) -> None:
     before = there(kitchen)
-    done = guarded(alarms, kitchen, command)
-    assert done.returncode != 0
-    assert "Agentroom: nothing is pushed from here" in done.stderr
+    for runtime in ("codex", "claude"):
+        done = guarded(alarms, kitchen, command, runtime)
+        assert done.returncode != 0
+        assert "Agentroom: nothing is pushed from here" in done.stderr
     assert there(kitchen) == before
 
 

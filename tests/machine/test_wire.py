@@ -24,6 +24,8 @@ FACTS: list[wire.Fact] = [
     wire.QuestionFact(key="5.k1", subject="tool", title="claude wants to run a command", action="ls", short="run ls"),
     wire.QuestionGoneFact(key="5.k1"),
     wire.NoticeFact(text="A new session begins."),
+    wire.UndoableFact(created=["a.png"], changed=["a.py"], deleted=["build/"], lost=1),
+    wire.UndoneFact(restored=["a.py", "build/"], removed=["a.png"], conflicts=["b.py"]),
     wire.EndFact(state="done", usage=wire.Usage(input_tokens=3, output_tokens=4)),
 ]
 EXAMPLES: dict[str, wire.Wire] = {
@@ -34,7 +36,7 @@ EXAMPLES: dict[str, wire.Wire] = {
     "agent_edit": wire.AgentEdit(here=True),
     "agent_seen": wire.AgentSeen(**CLAUDE.model_dump(), machine="laptop", here=True, status="idle", rooms=["kitchen"]),
     "sync_request": wire.SyncRequest(
-        instance="i1", journal_id="j1", epoch=2, offers=[4], running=[5], ready=[1], slots=1
+        instance="i1", journal_id="j1", epoch=2, offers=[4], running=[5], ready=[1], slots=1, confined={1: "", 2: "off"}
     ),
     "sync_reply": wire.SyncReply(
         epoch=2,
@@ -42,6 +44,7 @@ EXAMPLES: dict[str, wire.Wire] = {
         agents=[CLAUDE],
         offers=[offer(5, CLAUDE, context=[wire.Said(seq=1, author="vera", is_agent=False, at=AT, body="hi")])],
         stop=[4],
+        undo=[3],
         verdicts=[wire.Verdict(key="5.k1", verdict="no", answer="not now", decided_by="alice")],
     ),
     "start_request": wire.StartRequest(claim_id="claim-5", journal_id="j1", epoch=2),
