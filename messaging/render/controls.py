@@ -18,6 +18,7 @@ from messaging.render.drawing import draw, title
 from messaging.render.hidden import oddities, reveal
 from messaging.render.markdown import markdown, mentions
 from messaging.viewer import person
+from rooms.access import seated
 
 ACTS = {
     "push": "Approve this push", "delete": "Approve this deletion", "spend": "Approve this payment",
@@ -79,6 +80,7 @@ def forms(request: HttpRequest, turn: Turn, start: Approval | None, *, alone: bo
         start=start,
         alone=alone,
         may_always=owns and turn.principal_id is not None,
+        granted=start is not None and granted(turn),
         waits=waits,
         wrote=asked and turn.entry.author is not None and turn.entry.author.user_id == user.pk,
         place=place(turn) if turn.status in {"queued", "offered"} else "",
@@ -87,6 +89,12 @@ def forms(request: HttpRequest, turn: Turn, start: Approval | None, *, alone: bo
         retriable=turn.status in RETRIABLE,
         fresh=uuid.uuid4().hex,
     )
+
+
+def granted(turn: Turn) -> bool:
+    """Whether the person may start this agent anyway: then only a limit holds the request back."""
+    seat = seated(turn.room_id).filter(user=turn.principal_id, user__isnull=False).first()
+    return seat is not None and consent.level(turn.agent, seat) == "always"
 
 
 def place(turn: Turn) -> str:
