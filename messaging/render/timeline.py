@@ -31,6 +31,7 @@ def entry(item: Item, *, own: Own | None = None) -> SafeString:
         is_agent=row.author.is_agent if row.author else False,
         html=words_of(row) if row.kind == Entry.Kind.MESSAGE else "",
         may_blank=row.seq in own.blanks,
+        blanked=row.data == BLANK,
         again=row.data.get("again"),
         changes=row.data.get("changes"),
         files=[attached(row.room_id, file) for file in item.files],

@@ -1,4 +1,5 @@
 // The room's page: what happens in it arrives, in order, once, whatever the network does.
+import { offerBlanks } from "./blank.js";
 import { compose } from "./compose.js";
 import { drawDays } from "./days.js";
 import { send } from "./forms.js";
@@ -154,6 +155,7 @@ function receive(frame) {
     document.getElementById("quiet").hidden = true;
     drawDays(entries);
   }
+  offerBlanks();
   keepPlace();
   for (const turn of frame.turns ?? []) fetchControls(turn);
   if (frame.people) peopleChanged();

@@ -216,7 +216,7 @@ def test_everything_works_without_a_script(kitchen: Kitchen, open_page: Open) ->
     expect(bob.locator(".card.turn .status")).to_have_text("waiting for alice")
 
     alice = open_page(kitchen.alice, kitchen.path, java_script_enabled=False)
-    expect(alice.locator(".entry .when").last).to_contain_text("UTC")
+    expect(alice.locator(".entry time").last).to_contain_text("UTC")
     alice.get_by_role("button", name="Decline", exact=True).click()
     assert re.search(r"#e\d+$", alice.url)
     expect(alice.locator(".card.turn .status")).to_have_text("declined by alice")
