@@ -121,6 +121,16 @@ def test_input_that_does_not_fit_names_the_field(kitchen: Kitchen) -> None:
     assert "handle" in answer.json()["detail"]
 
 
+def test_stop_for_one_person_or_agent_cancels_theirs_alone(kitchen: Kitchen) -> None:
+    waits = {agent: kitchen.turn(kitchen.ask(kitchen.bob, f"@{agent} go")) for agent in ("claude", "codex")}
+    assert call("POST", "stop", {"agent": "gemini"}).status_code == 422
+    assert call("POST", "stop", {"person": "bob", "agent": "codex"}).json() == {"cancelled": 1, "stopping": 0}
+    assert {agent: Turn.objects.get(pk=turn.pk).status for agent, turn in waits.items()} == {
+        "claude": "asked",
+        "codex": "cancelled",
+    }
+
+
 def test_a_produced_file_goes_up_once_and_only_as_what_it_is(kitchen: Kitchen) -> None:
     content = b"\x89PNG and so on"
     sha256 = hashlib.sha256(content).hexdigest()

@@ -31,6 +31,7 @@ def behind_our_back(table: str, sql: str, params: list[Any]) -> None:
     trigger = TRIGGERS[table]
     with connection.cursor() as cursor:
         if connection.vendor == "postgresql":
+            cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
             cursor.execute(f"ALTER TABLE {table} DISABLE TRIGGER {trigger}")
         else:
             cursor.execute(f"DROP TRIGGER {trigger}")

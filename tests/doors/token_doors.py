@@ -53,7 +53,6 @@ TOKEN_DOORS = [
     TokenDoor("POST", API + "turns/<int:turn_id>/start", "401 401 401 401 401 409 409", CLAIM, {"turn_id": "waiting"}),
     TokenDoor("POST", API + "facts", "401 401 401 401 409 409 200", FACTS),
     TokenDoor("POST", API + "stop", MACHINE, {}),
-    TokenDoor("POST", API + "stop", "401 401 401 401 401 422 200", {"agent": "claude"}),
     TokenDoor("HEAD", API + "files/<sha256>", "401 401 401 401 404 404 200", None, {"sha256": "produced_sha256"}),
     TokenDoor("PUT", API + "files/<sha256>", "401 401 401 401 204 204 204", PICTURE, {"sha256": "produced_sha256"}),
     TokenDoor(

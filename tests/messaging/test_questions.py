@@ -11,6 +11,7 @@ from django.utils import timezone
 from agentroom_machine import wire
 from approvals.models import Approval, Grant
 from messaging.models import Entry
+from rooms import membership
 from rooms.models import User
 from tests.approvals.kitchen import Kitchen
 
@@ -220,6 +221,22 @@ def test_who_has_a_passkey_is_asked_to_touch_it(kitchen: Kitchen) -> None:
     client.post(f"/questions/{approval.pk}/answer/", said(approval, "once"))
     approval.refresh_from_db()
     assert approval.verdict == "once"
+
+
+def test_a_sign_in_by_a_link_counts_as_long_as_any_other(kitchen: Kitchen) -> None:
+    approval = asked(kitchen)
+    client = Client()
+    client.post(f"/in/{membership.sign_in_link(kitchen.alice)}/")
+    client.post(f"/questions/{approval.pk}/answer/", said(approval, "once"))
+    approval.refresh_from_db()
+    assert approval.verdict == "once"
+
+
+def test_who_has_nothing_to_sign_in_with_is_told_what_to_do(kitchen: Kitchen) -> None:
+    approval = asked(kitchen)
+    answer = browser(kitchen.alice).post(f"/questions/{approval.pk}/answer/", said(approval, "once"))
+    assert answer.status_code == 403
+    assert "Set a password or add a passkey" in answer.content.decode()
 
 
 def test_declining_a_push_wants_none(kitchen: Kitchen) -> None:
