@@ -11,8 +11,8 @@ from typing import Any
 from tests.live import StoredEntry
 
 ACTS = {"look", "read", "write", "ran"}
-SILENT = {"question", "question_gone"}
-"""Facts that become no entry of the machine's own kind: a question is told as an approval."""
+APART = {"question_gone", "undoable", "undone"}
+"""Facts that need not become an entry: they settle something, or are for the owner alone."""
 
 
 def lines(path: Path) -> list[dict[str, Any]]:
@@ -45,8 +45,6 @@ class Shown:
     files: list[str]
     pictures: list[str]
     states: list[str]
-    numbers: list[int]
-    """Under which numbers of the journal."""
 
     @classmethod
     def read(cls, entries: Iterable[StoredEntry], turn_id: int) -> Shown:
@@ -59,18 +57,19 @@ class Shown:
             files=[entry.data["path"] for entry in own if entry.kind == "file_change"],
             pictures=[entry.data["name"] for entry in own if entry.kind == "artifact"],
             states=[entry.data["state"] for entry in own if entry.kind == "turn"],
-            numbers=[int(e.client_id.rpartition(":")[2]) for e in own if ":" in e.client_id and e.kind != "message"],
         )
 
 
 def same(entries: Iterable[StoredEntry], journal: Path, turn_id: int) -> None:
     """The room holds each of the journal's facts about the turn: once, in order, and no other."""
     held = {line["n"]: line["fact"] for line in lines(journal) if line["turn"] == turn_id}
-    own = [entry for entry in entries if entry.data.get("turn") == turn_id and ":" in entry.client_id]
-    numbers = [int(entry.client_id.rpartition(":")[2]) for entry in own]
+    told = [entry for entry in entries if entry.data.get("turn") == turn_id and ":" in entry.client_id]
+    own = [entry for entry in told if held.get(number(entry), {}).get("kind") not in APART]
+    numbers = [number(entry) for entry in own]
     assert numbers == sorted(set(numbers)), "out of order, or twice"
-    expected = [n for n, fact in sorted(held.items()) if fact["kind"] != "question_gone"]
-    assert numbers == expected, {"missing": set(expected) - set(numbers), "too many": set(numbers) - set(expected)}
+    expected = [n for n, fact in sorted(held.items()) if fact["kind"] not in APART]
+    missing = [held[n] for n in expected if n not in numbers]
+    assert numbers == expected, {"missing": missing, "too many": set(numbers) - set(expected)}
     for entry, n in zip(own, numbers, strict=True):
         fact = held[n]
         match entry.kind:
@@ -86,6 +85,11 @@ def same(entries: Iterable[StoredEntry], journal: Path, turn_id: int) -> None:
                 assert (fact["kind"], entry.data["state"]) == ("end", fact["state"])
             case "approval":
                 assert fact["kind"] == "question"
+
+
+def number(entry: StoredEntry) -> int:
+    """Its number in the machine's journal."""
+    return int(entry.client_id.rpartition(":")[2])
 
 
 def begins(whole: list[str], part: list[str]) -> bool:
