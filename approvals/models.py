@@ -240,6 +240,27 @@ class Approval(models.Model):
         indexes: ClassVar = [models.Index(fields=["turn"], condition=Q(verdict=""), name="approval_open")]
 
 
+class Undo(models.Model):
+    """What an ended turn left different on its machine, and what became of putting it back."""
+
+    turn = models.OneToOneField(Turn, models.CASCADE, related_name="undo")
+    changes = models.JSONField(default=dict)
+    """Lists of paths as the machine reported them: created, changed, deleted; and how many more, how many lost."""
+    asked_at = models.DateTimeField(null=True, blank=True)
+    asked_by = models.ForeignKey(User, models.SET_NULL, null=True, blank=True, related_name="+")
+    done_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        constraints: ClassVar = [
+            models.CheckConstraint(
+                condition=Q(done_at=None) | Q(asked_at__isnull=False), name="undone_only_when_asked"
+            ),
+        ]
+        indexes: ClassVar = [
+            models.Index(fields=["turn"], condition=Q(asked_at__isnull=False, done_at=None), name="undo_open"),
+        ]
+
+
 class AuditRecord(models.Model):
     """Something decided or done, for one owner's trail. It only grows; ``approvals.audit`` writes it."""
 

@@ -89,6 +89,12 @@ def _store(machine: Machine, turn: Turn | None, item: wire.Numbered) -> None:
             consent.close(turn, keys=[fact.key])
         case wire.ArtifactFact():
             _store_artifact(turn, seat, machine, fact, about, came)
+        case wire.UndoableFact():
+            turns.keep_undo(turn, fact, _redact)
+        case wire.UndoneFact():
+            words = turns.undone(turn, fact, _redact)
+            if words is not None:
+                _append(turn, seat, Entry.Kind.NOTICE, words, {"turn": turn.pk, "undo": "done"}, came)
         case wire.EndFact() if turns.finish(
             turn,
             fact.state,

@@ -21,4 +21,5 @@ urlpatterns = [
     path("turns/<int:turn_id>/retry/", turns.retry, name="turn_retry"),
     path("turns/<int:turn_id>/stop/", turns.stop, name="turn_stop"),
     path("turns/<int:turn_id>/close/", turns.close, name="turn_close"),
+    path("turns/<int:turn_id>/undo/", turns.undo, name="turn_undo"),
 ]

@@ -70,13 +70,13 @@ def seen(machine_id: int, request: wire.SyncRequest) -> None:
     was, now = machine.connected, timezone.now()
     asleep = sorted(request.asleep)
     problems = {str(agent): log.clean(why) for agent, why in sorted(request.problems.items())}
-    changed = (
-        not was or machine.asleep != asleep or machine.problems != problems or machine.draining != request.draining
-    )
+    confined = {str(agent): log.clean(why) for agent, why in sorted(request.confined.items())}
+    before = (machine.asleep, machine.problems, machine.confined, machine.draining)
+    changed = not was or before != (asleep, problems, confined, request.draining)
     if not changed and machine.last_seen_at is not None and now - machine.last_seen_at < timedelta(seconds=8):
         return
     Machine.objects.filter(pk=machine_id).update(
-        last_seen_at=now, asleep=asleep, problems=problems, draining=request.draining
+        last_seen_at=now, asleep=asleep, problems=problems, confined=confined, draining=request.draining
     )
     if changed:
         _seats_look(machine)
@@ -119,6 +119,7 @@ def sync(machine: Machine, request: wire.SyncRequest, *, since: datetime) -> tup
     withdrawn = [turn_id for turn_id in (*request.offers, *request.running) if turn_id not in alive]
     stop = [turn.pk for turn in mine if turn.status == "running" and turn.stop_asked_at and turn.pk in request.running]
     verdicts = _verdicts(machine, request, since)
+    undo = turns.undos_waiting(machine)
     reply = wire.SyncReply(
         epoch=machine.epoch,
         server_time=timezone.now(),
@@ -127,9 +128,10 @@ def sync(machine: Machine, request: wire.SyncRequest, *, since: datetime) -> tup
         withdrawn=withdrawn,
         stop=stop,
         verdicts=verdicts,
+        undo=undo,
         max_running=machine.max_running,
     )
-    return reply, bool(offers or withdrawn or stop or verdicts)
+    return reply, bool(offers or withdrawn or stop or verdicts or undo)
 
 
 def _end_lost(mine: Sequence[Turn], machine: Machine, held: set[int]) -> None:

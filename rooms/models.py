@@ -72,6 +72,8 @@ class Machine(models.Model):
     """Ids of agents without a live session, as last reported."""
     problems = models.JSONField(default=dict, blank=True)
     """Agent id → why it can't run, as last reported; for its owner's eyes."""
+    confined = models.JSONField(default=dict, blank=True)
+    """Agent id → why its commands run without confinement, empty when they are confined, as last reported."""
     revoked_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:

@@ -10,6 +10,7 @@ from approvals.control.rooms import archive, decline_direct, end_deputy, name_de
 from approvals.control.seats import leave, remove_member, set_role
 from approvals.control.stopping import cancel_waiting, close_turn, stop_machine, stop_turn
 from approvals.control.time import expire
+from approvals.control.undoing import undo_turn, undoable
 
 __all__ = [
     "CALLED",
@@ -36,4 +37,6 @@ __all__ = [
     "set_times",
     "stop_machine",
     "stop_turn",
+    "undo_turn",
+    "undoable",
 ]

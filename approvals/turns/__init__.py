@@ -8,6 +8,7 @@ from approvals.turns.own import RETRIABLE, cancel, change, own_turn, place, retr
 from approvals.turns.passing import send
 from approvals.turns.running import allowed, finish, held, messages, offer, queue_of, start, take_back
 from approvals.turns.steps import end, notice, queue, tell
+from approvals.turns.undoing import keep_undo, undone, undos_waiting
 
 __all__ = [
     "RETRIABLE",
@@ -20,6 +21,7 @@ __all__ = [
     "end",
     "finish",
     "held",
+    "keep_undo",
     "lapse",
     "messages",
     "notice",
@@ -33,4 +35,6 @@ __all__ = [
     "start",
     "take_back",
     "tell",
+    "undone",
+    "undos_waiting",
 ]

@@ -150,7 +150,7 @@ def start(machine: Machine, turn_id: int, *, claim_id: str, journal_id: str) -> 
     ):
         raise Conflict("That turn may not run any more.")
     turn.status, turn.started_at = Turn.Status.RUNNING, now
-    tell(turn, "running")
+    tell(turn, "running", confined=machine.confined.get(str(turn.agent_id)) == "")
     audit_step(turn, "start", who=turn.agent.handle, decision="running")
     return now
 

@@ -37,14 +37,16 @@ def end(turn: Turn, status: str, *, by: User | None = None, note: str = "") -> b
     return True
 
 
-def tell(turn: Turn, state: str, *, by: str = "", note: str = "", client_id: str = "", connection: str = "") -> None:
+def tell(
+    turn: Turn, state: str, *, by: str = "", note: str = "", client_id: str = "", connection: str = "", **about: object
+) -> None:
     """Append a turn's new state to its room."""
     seat = Member.objects.filter(room=turn.room_id, agent=turn.agent_id).first()
     log.append(
         turn.room_id,
         log.New(
             Entry.Kind.TURN, author=seat, parent_seq=turn.entry.seq, principal=turn.principal_id, source_turn=turn.pk,
-            data={"turn": turn.pk, "agent": seat.pk if seat else None, "state": state, "by": by, "note": note},
+            data={"turn": turn.pk, "agent": seat.pk if seat else None, "state": state, "by": by, "note": note, **about},
             client_id=client_id, connection=connection,
         ),
     )  # fmt: skip

@@ -8,7 +8,7 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.http import url_has_allowed_host_and_scheme
-from django.views.decorators.http import require_GET, require_POST
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from approvals import control, turns
 from approvals.models import Turn
@@ -88,3 +88,11 @@ def stop(request: HttpRequest, turn_id: int) -> HttpResponse:
 @require_POST
 def close(request: HttpRequest, turn_id: int) -> HttpResponse:
     return after(request, control.close_turn(person(request), turn_id))
+
+
+@require_http_methods(["GET", "POST"])
+def undo(request: HttpRequest, turn_id: int) -> HttpResponse:
+    """Says what would be put back; then asks the machine to do it."""
+    if request.method == "POST":
+        return after(request, control.undo_turn(person(request), turn_id))
+    return render(request, "approvals/undo.html", {"undo": control.undoable(person(request), turn_id)})

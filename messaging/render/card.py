@@ -154,6 +154,8 @@ class Card:
     until: str = ""
     state_at: datetime | None = None
     started_at: datetime | None = None
+    confined: bool | None = None
+    """Whether its commands ran confined, as its machine said when it started."""
     passages: dict[str, Passage] = field(default_factory=dict)
     steps: dict[str, Step] = field(default_factory=dict)
     plan: list[Mapping[str, str]] = field(default_factory=list)
@@ -185,6 +187,7 @@ class Card:
                 self.state_at = entry.created_at
                 if self.state == "running":
                     self.started_at = entry.created_at
+                    self.confined = data.get("confined")
                 if not self.ended:
                     return {"state"}
                 left_open = {f"step:{step.call}" for step in self.steps.values() if step.state == "running"}

@@ -48,7 +48,7 @@ def for_turns(request: HttpRequest, turn_ids: Iterable[int]) -> Own:
     """The forms of these turns; the caller has already found out that the user may read their room."""
     own, user = Own(), person(request)
     rows = Turn.objects.filter(pk__in=list(turn_ids)).select_related(
-        "agent__owner__deputy", "agent__machine", "machine", "principal", "room", "entry__author"
+        "agent__owner__deputy", "agent__machine", "machine", "principal", "room", "entry__author", "undo"
     )
     waiting: dict[int, list[Approval]] = defaultdict(list)
     asked = Approval.objects.filter(turn__in=rows, verdict="").select_related("turn__agent__owner").order_by("pk")
@@ -86,7 +86,8 @@ def forms(request: HttpRequest, turn: Turn, start: Approval | None, *, alone: bo
         place=place(turn) if turn.status in {"queued", "offered"} else "",
         machine=machine,
         machine_away=machine is None or not machine.connected,
-        retriable=turn.status in RETRIABLE,
+        retriable=turn.status in RETRIABLE and turn.cause != "mail",
+        undo=turn.undo if owns and turn.status in Turn.ENDED and hasattr(turn, "undo") else None,
         fresh=uuid.uuid4().hex,
     )
 
@@ -125,6 +126,7 @@ def question(
         kind=KINDS.get(approval.subject, ""),
         act=ACTS.get(approval.subject, "Approve once"),
         is_four=approval.subject in consent.FOUR,
+        confined=None if turn.machine is None else turn.machine.confined.get(str(turn.agent_id)),
         whole=consent.whole(approval),
         wants=wants(request) if approval.subject in consent.FOUR else "",
         owns=turn.agent.owner_id == person(request).pk,

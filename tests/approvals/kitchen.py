@@ -55,6 +55,7 @@ class Daemon:
     running: list[int] = field(default_factory=list)
     questions: list[str] = field(default_factory=list)
     asleep: list[int] = field(default_factory=list)
+    confined: dict[int, str] = field(default_factory=dict)
     slots: int = 2
     n: int = 0
 
@@ -70,6 +71,7 @@ class Daemon:
             ready=ready,
             slots=self.slots,
             asleep=self.asleep,
+            confined=self.confined,
         )
 
     def hello(self) -> Daemon:

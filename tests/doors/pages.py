@@ -117,6 +117,8 @@ DOORS = [
     post("turns/<int:turn_id>/retry/", "in 404 404 ok 404 ok", turn_id="failed"),
     post("turns/<int:turn_id>/stop/", "in 404 404 ok 404 ok", turn_id="running"),
     post("turns/<int:turn_id>/close/", "in 404 404 403 404 ok", turn_id="running"),
+    get("turns/<int:turn_id>/undo/", OWNS_THE_AGENT, turn_id="failed"),
+    post("turns/<int:turn_id>/undo/", OWNS_THE_AGENT, turn_id="failed"),
     # --- agents and machines
     get("agents/<int:agent_id>/", SEATED),
     Door("POST", "agents/<int:agent_id>/", SEATED, {}, {"display_name": "Mine now"}, reads=True),

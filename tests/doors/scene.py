@@ -59,7 +59,9 @@ def make_scene() -> Scene:
 
     failed = k.turn(k.ask(k.bob, "@codex fail"))
     turns.answer(k.alice, k.question(failed).pk, verdict="once")
-    k.daemon.end(k.daemon.run(), "failed", "it could not")
+    k.daemon.run()
+    k.daemon.tell(failed.pk, wire.UndoableFact(changed=["cake.txt"]))
+    k.daemon.end(failed.pk, "failed", "it could not")
 
     asking = turns.ask(k.bob, k.room.pk, body="@codex draw the recipe", client_id=key(), files=attached)
     running = k.turn(asking)
