@@ -5,6 +5,7 @@ from unittest.mock import patch
 from django.contrib.staticfiles import finders
 from django.test import Client
 
+from approvals import turns
 from tests.approvals.kitchen import Kitchen
 from tests.pages.conftest import In
 from tests.pages.reading import text
@@ -19,9 +20,8 @@ def test_a_page_that_is_not_there_says_where_to_go(kitchen: Kitchen, signed_in: 
 
 def test_who_decides_second_reads_who_was_first(kitchen: Kitchen, signed_in: In) -> None:
     question = kitchen.question(kitchen.turn(kitchen.ask(kitchen.bob, "@claude hello")))
-    alice = signed_in(kitchen.alice)
-    alice.post(f"/questions/{question.pk}/answer/", {"verdict": "once"})
-    answer = alice.post(f"/questions/{question.pk}/answer/", {"verdict": "no"})
+    turns.answer(kitchen.alice, question.pk, verdict="once")
+    answer = signed_in(kitchen.alice).post(f"/questions/{question.pk}/answer/", {"verdict": "no"})
     assert answer.status_code == 409
     assert "alice was first: approved." in text(answer)
 
