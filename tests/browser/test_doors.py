@@ -12,7 +12,9 @@ from tests.live import Live
 
 pytestmark = pytest.mark.browser
 LONG = "a long kitchen table"
-PAGES = ("/", "/rooms/new/", "/pair/", "/grants/", "/deputy/", "/connections/", "/account/", "/account/2fa/")
+PAGES = (
+    "/", "/rooms/new/", "/pair/", "/grants/", "/deputy/", "/connections/", "/audit/", "/account/", "/account/2fa/",
+)  # fmt: skip
 
 
 def authenticator(page: Page) -> None:
