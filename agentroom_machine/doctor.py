@@ -17,6 +17,8 @@ from typing import Literal
 
 from agentroom_machine import tokens, wire
 from agentroom_machine.client import Client
+from agentroom_machine.confine import support
+from agentroom_machine.confine.choice import Choice
 from agentroom_machine.daemon import workspace
 from agentroom_machine.daemon.hook import HookAnswer, HookCall, HookServer, probe
 from agentroom_machine.errors import Trouble
@@ -25,6 +27,7 @@ from agentroom_machine.runtimes.launch import NotReady, Surroundings, launch, sh
 
 _WANTED_NODE, _LEAST_NODE = 22, 20
 _WRONG_CLOCK = 120
+_ALLOW_NAMESPACES = "sudo sysctl kernel.unprivileged_userns_clone=1, or ask whoever looks after this machine"
 _INSTALL_NODE = "npm install -g node@22, or see nodejs.org"
 
 
@@ -39,7 +42,15 @@ class Finding:
 def examine(profile: Profile) -> list[Finding]:
     """Everything that was looked at, in the order in which it should be mended."""
     agents, found = asyncio.run(_server(profile))
-    return [*found, *_programs(agents), asyncio.run(_hook()), *_agents(agents)]
+    return [*found, *_programs(agents), asyncio.run(_hook()), *_agents(agents), *_unconfined(profile, agents)]
+
+
+def _unconfined(profile: Profile, agents: list[wire.AgentSeen]) -> Iterator[Finding]:
+    chosen = Choice(profile).unconfined()
+    for agent in agents:
+        if agent.id in chosen:
+            mend = f"agentroom agents edit {agent.handle} --confined"
+            yield Finding("hint", agent.handle, "you switched its confinement off", mend)
 
 
 async def _server(profile: Profile) -> tuple[list[wire.AgentSeen], list[Finding]]:
@@ -87,10 +98,13 @@ def _programs(agents: list[wire.AgentSeen]) -> Iterator[Finding]:
         yield Finding("broken", "git", "git is not installed", _install("git"))
     if platform.system() == "Linux":
         for program, package in (("bwrap", "bubblewrap"), ("socat", "socat")):
-            if shutil.which(program):
-                yield Finding("good", package, "installed")
+            if not shutil.which(program):
+                yield Finding("hint", package, "missing; commands can’t be confined without it", _install(package))
+        if shutil.which("bwrap"):
+            if missing := support.missing():
+                yield Finding("hint", "confinement", missing, _ALLOW_NAMESPACES)
             else:
-                yield Finding("hint", package, "missing; runtimes confine commands with it", _install(package))
+                yield Finding("good", "confinement", "works: commands run without network, secrets and other folders")
 
 
 def _node() -> Finding:

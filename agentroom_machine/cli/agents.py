@@ -11,7 +11,10 @@ from rich.table import Table
 
 from agentroom_machine import wire
 from agentroom_machine.cli.output import Context, as_json, inert, run, say, say_json
+from agentroom_machine.confine import support
+from agentroom_machine.confine.choice import Choice
 from agentroom_machine.demo_agent import prepare_demo_repository
+from agentroom_machine.errors import Trouble
 from agentroom_machine.runtimes.launch import shown_name
 
 PROGRAMS = {"claude": "claude-agent-acp", "codex": "codex-acp", "opencode": "opencode", "gemini": "gemini"}
@@ -43,12 +46,16 @@ def show(context: Context, as_json: bool) -> None:
         say(f"You have no agents yet. Found here: {', '.join(found_runtimes())}.")
         say(f"Add one: agentroom agents add HANDLE --runtime {found_runtimes()[0]} --workdir DIR")
         return
+    unconfined = Choice(context.profile).unconfined()
     table = Table(box=None, pad_edge=False)
     for heading in ("agent", "runtime", "machine", "status", "rooms", "waiting", "working directory"):
         table.add_column(heading, overflow="fold")
     for agent in seen:
         where = "this machine" if agent.here else agent.machine or "nowhere"
-        row = (agent.handle, shown_name(agent.runtime), where, "paused" if agent.paused else agent.status)
+        status = "paused" if agent.paused else agent.status
+        if agent.here and agent.id in unconfined:
+            status = f"{status}, not confined".removeprefix(", ")
+        row = (agent.handle, shown_name(agent.runtime), where, status)
         rest = (", ".join(agent.rooms), str(agent.waiting), agent.workdir)
         table.add_row(*(inert(text).replace("[", "\\[") for text in row + rest))
     Console().print(table)
@@ -95,6 +102,11 @@ def add(
 )
 @click.option("--worktree-per-room/--shared-directory", default=None, help="Give each room a git worktree of its own.")
 @click.option("--pause/--resume", default=None, help="Take no requests for a while.")
+@click.option(
+    "--confined/--unconfined",
+    default=None,
+    help="Keep its commands from the network, from secrets and from other folders (the default), or don’t.",
+)
 @as_json
 @click.pass_obj
 def edit(
@@ -108,6 +120,7 @@ def edit(
     share_diffs: bool | None,
     worktree_per_room: bool | None,
     pause: bool | None,
+    confined: bool | None,
     as_json: bool,
 ) -> None:
     """Change an agent; what you don't give stays."""
@@ -121,10 +134,36 @@ def edit(
         worktree_per_room=worktree_per_room,
         paused=pause,
     )
-    if not change.model_dump(exclude_none=True, exclude={"here"}):
+    changes = bool(change.model_dump(exclude_none=True, exclude={"here"}))
+    if not changes and confined is None:
         raise click.UsageError("Nothing to change. See: agentroom agents edit --help")
-    agent = run(context, lambda client: client.edit_agent(_handle(handle), change))
-    _tell(agent, as_json, f"Changed {agent.handle}.")
+    name_of_it = _handle(handle)
+    agent = (
+        run(context, lambda client: client.edit_agent(name_of_it, change)) if changes else _find(context, name_of_it)
+    )
+    words = f"Changed {agent.handle}."
+    if confined is not None:
+        words = f"{words} {_confine(context, agent, confined)}"
+    _tell(agent, as_json, words)
+
+
+def _find(context: Context, handle: str) -> wire.AgentConfig:
+    for agent in run(context, lambda client: client.agents()):
+        if agent.handle == handle and agent.here:
+            return agent
+    raise Trouble(f"No agent “{handle}” lives on this machine. See: agentroom agents")
+
+
+def _confine(context: Context, agent: wire.AgentConfig, confined: bool) -> str:
+    """Keeps the choice on this machine, and says what it means from the next request on."""
+    Choice(context.profile).choose(agent.id, confined=confined)
+    if not confined:
+        return (
+            "From its next request on its commands run WITHOUT confinement: they can reach the network, read your "
+            "secrets and change files outside of its working directory. Its rooms see “not confined”."
+        )
+    missing = support.missing()
+    return f"It can’t be confined yet: {missing}." if missing else "From its next request on its commands run confined."
 
 
 @agents.command()

@@ -42,6 +42,13 @@ class Changes:
         plus, minus = line_counts(old or "", new or "") if old is not None and new is not None else (0, 0)
         self._say(self._redact(str(place)), change, plus, minus, self._diff(place, old or "", new or ""))
 
+    def removed(self, paths: list[str]) -> None:
+        """What is gone and was not said yet, such as files that git ignores; a folder ends with a slash."""
+        said = [name for name, one in self._said.items() if one.change == "deleted"]
+        for path in paths:
+            if not any(name == path or (path.endswith("/") and name.startswith(path)) for name in said):
+                self._say(path, "deleted", 0, 0, "")
+
     def _diff(self, place: Path | None, old: str, new: str) -> str:
         if not self._share or place is None or secret(place):
             return ""

@@ -176,6 +176,7 @@ class TurnRun:
         translator.finish(completed=end.state == "done")
         await self._tell_changes(before, changes, cwd)
         if fact := undoable(await asyncio.to_thread(self._settle_snapshot), self._redact):
+            changes.removed(fact.deleted)
             self._say(fact)
         return end
 

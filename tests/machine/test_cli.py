@@ -17,6 +17,7 @@ from click.testing import CliRunner, Result
 
 from agentroom_machine import cli, client, doctor, tokens, wire
 from agentroom_machine.cli import login, output
+from agentroom_machine.confine.choice import Choice
 from agentroom_machine.daemon.journal import Journal
 from agentroom_machine.daemon.lock import Lock, SecondDaemon
 from agentroom_machine.errors import Rejected, Trouble
@@ -140,6 +141,21 @@ def test_edit_changes_only_what_is_given(agentroom: Cli, server: FakeServer, pai
     assert agentroom("agents", "edit", "claude", "--share-diffs", "--pause", "--model", "").exit_code == 0
     assert server.edits == [("PATCH", "claude", {"model": "", "share_diffs": True, "paused": True, "here": False})]
     assert agentroom("agents", "edit", "claude").exit_code == 2
+
+
+def test_confinement_is_switched_off_on_this_machine_alone(agentroom: Cli, server: FakeServer, paired: Profile) -> None:
+    server.agents = [agent("/w")]
+    off = agentroom("agents", "edit", "claude", "--unconfined")
+    assert off.exit_code == 0
+    assert "WITHOUT confinement" in off.output
+    assert server.edits == []
+    assert Choice(paired).unconfined() == {1}
+    assert "not confined" in " ".join(agentroom("agents").output.split())
+    on = agentroom("agents", "edit", "claude", "--confined", "--role", "cook")
+    assert "run confined" in on.output
+    assert Choice(paired).unconfined() == set()
+    assert [change["role"] for _, _, change in server.edits] == ["cook"]
+    assert isinstance(agentroom("agents", "edit", "nobody", "--unconfined").exception, Trouble)
 
 
 def test_move_brings_an_agent_here(agentroom: Cli, server: FakeServer, paired: Profile, tmp_path: Path) -> None:

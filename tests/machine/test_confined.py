@@ -151,6 +151,8 @@ async def test_what_a_turn_did_is_listed_and_undone_on_the_owner_s_word(house: H
     await ran(house, 1, "run `rm -rf build; echo new > new.txt; echo >> shop.py`")
     [fact] = house.server.of(1, "undoable")
     assert (fact.created, fact.changed, fact.deleted) == (["new.txt"], ["shop.py"], ["build/"])
+    removed = {fact.path for fact in house.server.of(1, "file_change") if fact.change == "deleted"}
+    assert removed == {"build/old.txt"}
     house.server.undo.add(1)
     house.server.changed.set()
     [undone] = await house.until(lambda: house.server.of(1, "undone"), "the undo")
@@ -158,6 +160,15 @@ async def test_what_a_turn_did_is_listed_and_undone_on_the_owner_s_word(house: H
     assert (house.repository / "shop.py").read_text() == before
     assert (house.repository / "build/old.txt").exists()
     assert not (house.repository / "new.txt").exists()
+
+
+async def test_a_folder_that_git_ignores_is_listed_when_it_is_removed(house: House) -> None:
+    (house.repository / "cache").mkdir()
+    (house.repository / "cache/page").write_text("page\n")
+    (house.repository / ".gitignore").write_text("cache/\n")
+    house.up()
+    await ran(house, 1, "run `rm -rf cache`")
+    assert [fact.path for fact in house.server.of(1, "file_change")] == ["cache/"]
 
 
 async def test_an_undo_of_what_is_no_longer_kept_says_so(house: House) -> None:
