@@ -5,6 +5,7 @@ They catch mistakes, not malice: whoever clears the environment gets around them
 
 from __future__ import annotations
 
+import contextlib
 import shutil
 import tempfile
 from collections.abc import Mapping
@@ -121,7 +122,9 @@ class Guards:
 
     def forget(self) -> None:
         """The next push is a new one."""
-        self._pushed.write_text("", encoding="utf-8")
+        # A session that was stopped took its guards along.
+        with contextlib.suppress(FileNotFoundError):
+            self._pushed.write_text("", encoding="utf-8")
 
 
 def environment(env: Mapping[str, str], folder: Path, runtime: str = "") -> dict[str, str]:
