@@ -6,6 +6,7 @@ They catch mistakes, not malice: whoever clears the environment gets around them
 from __future__ import annotations
 
 import contextlib
+import contextlib
 import shutil
 import tempfile
 from collections.abc import Mapping
@@ -117,7 +118,7 @@ class Guards:
             why = " ".join(result.refs[ref.name].split())
             lines.append("\t".join((plan.address, ref.name, ref.sha, why)))
         # In place: a box shows this very file.
-        with self._pushed.open("w", encoding="utf-8") as file:
+        with contextlib.suppress(FileNotFoundError), self._pushed.open("w", encoding="utf-8") as file:
             file.write("\n".join(lines) + "\n")
 
     def forget(self) -> None:

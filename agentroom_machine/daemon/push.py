@@ -128,7 +128,9 @@ class _Reader:
         if found is None or not any(found.resolve().is_relative_to(folder.resolve()) for folder in within):
             raise _Unclear
         self._folder = found.resolve()
-        if any((self._folder / "objects/info" / name).exists() for name in ("alternates", "http-alternates")):
+        borrowed = [self._folder / "objects/info" / name for name in ("alternates", "http-alternates")]
+        # An empty one borrows nothing: Claude Code's sandbox makes it, so that nobody else can.
+        if any(path.exists() and path.read_bytes().strip() for path in borrowed):
             raise _Unclear
         listed = git(cwd, "config", "--local", "--no-includes", "--list", "-z")
         self._config: dict[str, list[str]] = {}

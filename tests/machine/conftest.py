@@ -66,9 +66,11 @@ class House:
             await client.aclose()
             self._running = None
 
-    async def until[Found](self, look: Callable[[], Found | None], what: str = "what was waited for") -> Found:
+    async def until[Found](
+        self, look: Callable[[], Found | None], what: str = "what was waited for", seconds: float = 20
+    ) -> Found:
         try:
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(seconds):
                 while not (found := look()):
                     if self._running and self._running[1].done():
                         self._running[1].result()
