@@ -48,6 +48,18 @@ def common_folder(git: Path) -> Path | None:
     return git if git.is_dir() else _common(git) if git.is_file() else None
 
 
+def unplant(git: Path) -> bool:
+    """Takes away what would make git read another repository's settings in place of its own; whether it was there.
+
+    Only a worktree's folder has such a file, never a ``.git`` that is a folder itself.
+    """
+    pointer = git / "commondir"
+    if git.is_symlink() or not git.is_dir() or not (pointer.exists() or pointer.is_symlink()):
+        return False
+    pointer.unlink()
+    return True
+
+
 def _common(git: Path) -> Path | None:
     try:
         pointer = git.read_text(encoding="utf-8").strip()

@@ -6,7 +6,6 @@ They catch mistakes, not malice: whoever clears the environment gets around them
 from __future__ import annotations
 
 import contextlib
-import contextlib
 import shutil
 import tempfile
 from collections.abc import Mapping

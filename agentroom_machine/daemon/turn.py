@@ -16,6 +16,7 @@ from acp.exceptions import RequestError
 
 from agentroom_machine import wire
 from agentroom_machine.client import Client
+from agentroom_machine.confine import repository, secrets
 from agentroom_machine.daemon import files, snapshot
 from agentroom_machine.daemon.call import Call, from_hook
 from agentroom_machine.daemon.changes import Changes
@@ -170,6 +171,7 @@ class TurnRun:
             session.runtime.turn = None
             await self._take_back_questions()
             await self._pushing.settle()
+            await asyncio.to_thread(self._unplant, cwd)
         session.opened = None  # the next turn continues it
         if self._dropped:
             return end
@@ -179,6 +181,14 @@ class TurnRun:
             changes.removed(fact.deleted)
             self._say(fact)
         return end
+
+    def _unplant(self, cwd: Path) -> None:
+        """Looks at every repository in the working directory: none may lead its owner's git elsewhere."""
+        for git in secrets.look(cwd).repositories:
+            with contextlib.suppress(OSError):
+                if repository.unplant(git):
+                    where = git.parent.relative_to(cwd)
+                    self._notice(f"A file that would have made git read settings from elsewhere was removed: {where}.")
 
     def _take_snapshot(self, cwd: Path) -> list[str]:
         try:

@@ -178,3 +178,10 @@ async def test_an_undo_of_what_is_no_longer_kept_says_so(house: House) -> None:
     house.server.changed.set()
     [undone] = await house.until(lambda: house.server.of(99, "undone"), "the answer")
     assert undone.gone
+
+
+async def test_a_planted_pointer_to_other_settings_does_not_outlive_the_turn(house: House) -> None:
+    house.up()
+    await ran(house, 1, "run `echo ../evil > .git/commondir`")
+    assert not (house.repository / ".git/commondir").exists()
+    assert any("settings from elsewhere" in fact.text for fact in house.server.of(1, "notice"))
