@@ -230,7 +230,12 @@ AUTH_PASSWORD_VALIDATORS = [
 LOGIN_URL = "account_login"
 LOGIN_REDIRECT_URL = "/"
 ACCOUNT_ADAPTER = "rooms.sign_up.Adapter"
-ACCOUNT_RATE_LIMITS = {"join": "20/m/ip", "link": "20/m/ip", "pair": "20/m/user"}
+DOOR_ATTEMPTS = env_int("DOOR_ATTEMPTS_PER_MINUTE", 20)
+ACCOUNT_RATE_LIMITS = {
+    "join": f"{DOOR_ATTEMPTS}/m/ip",
+    "link": f"{DOOR_ATTEMPTS}/m/ip",
+    "pair": f"{DOOR_ATTEMPTS}/m/user",
+}
 """Beside allauth's own limits: joining by an invite, signing in by a link, confirming a machine."""
 ACCOUNT_LOGIN_METHODS = {"username", "email"}
 ACCOUNT_SIGNUP_FIELDS = ["username*", "email", "password1*"]
