@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import timedelta
 
+from django.db.models import F, Q, QuerySet
 from django.utils import timezone
 
-from rooms import tokens
-from rooms.models import Connection, Machine
+from approvals.models import Turn
+from rooms import access, membership, tokens
+from rooms.errors import NotFound
+from rooms.models import Connection, Machine, Member
+
+USE_IS_NOTED = timedelta(minutes=1)
+"""How far a connection's last use may be off."""
 
 
 class Unauthorised(Exception):
@@ -19,6 +26,7 @@ class Unauthorised(Exception):
         self.detail = {
             "revoked": "This machine was revoked. Pair it again with `agentroom login`.",
             "unauthorised": "Send the machine's token: Authorization: Bearer arm_…",
+            "connection": "Sign in again, or send the token of a connection: Authorization: Bearer arc_…",
         }[code]
 
 
@@ -42,19 +50,61 @@ def machine(header: str, *, revoked_within: timedelta = timedelta(0)) -> Machine
     return found
 
 
-def connection(header: str) -> Connection:
-    """The account's or agent's connection whose token the header carries; notes that it was used."""
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who calls through a connection. What it may do is read anew at every question."""
+
+    connection: Connection
+
+    @property
+    def kind(self) -> str:
+        """``account`` (its user's account chat) or ``agent`` (one agent in one room)."""
+        return self.connection.kind
+
+    def seat(self) -> Member:
+        """The seat that it speaks from: its agent's in its room, or its user's in the account chat."""
+        found = _standing().filter(pk=self.connection.pk).first()
+        if found is None:
+            raise NotFound(access.ABSENT)
+        seat = _seat(found)
+        if seat is None:
+            raise NotFound(access.ABSENT)
+        return seat
+
+    def turn(self) -> Turn | None:
+        """The running turn that it speaks from. Only a connection that the machine made has one."""
+        by = self.connection
+        if by.machine_id is None or by.agent_id is None or by.room_id is None:
+            return None
+        return Turn.objects.filter(
+            room_id=by.room_id, agent_id=by.agent_id, machine_id=by.machine_id, status=Turn.Status.RUNNING
+        ).first()
+
+
+def caller(header: str) -> Caller:
+    """Whose bearer token the header carries; notes that it was used. Unauthorised when nobody stands behind it."""
     token = bearer(header)
-    found = (
-        Connection.objects.select_related("user", "agent", "room")
-        .filter(token_hash=tokens.digest(token), revoked_at=None, user__is_active=True)
-        .first()
-        if token
-        else None
-    )
-    if found is None:
-        raise Unauthorised
+    found = _standing().filter(token_hash=tokens.digest(token)).first() if token else None
+    if found is None or _seat(found) is None:
+        raise Unauthorised("connection")
     now = timezone.now()
-    if found.last_used_at is None or now - found.last_used_at > timedelta(minutes=1):
+    if found.last_used_at is None or now - found.last_used_at > USE_IS_NOTED:
         Connection.objects.filter(pk=found.pk).update(last_used_at=now)
-    return found
+    return Caller(found)
+
+
+def _standing() -> QuerySet[Connection]:
+    """The connections that nobody ended: not themselves, nor through their user, agent or machine."""
+    return (
+        Connection.objects.select_related("user", "agent", "room")
+        .filter(revoked_at=None, user__is_active=True, machine__revoked_at=None, agent__retired_at=None)
+        .filter(Q(agent=None) | Q(agent__owner=F("user")))
+    )
+
+
+def _seat(connection: Connection) -> Member | None:
+    if connection.agent_id is not None and connection.room_id is not None:
+        seats = access.seated(connection.room_id).filter(agent_id=connection.agent_id)
+    else:
+        seats = access.seated(membership.account_chat(connection.user)).filter(user_id=connection.user_id)
+    return seats.select_related("room", "user", "agent").first()

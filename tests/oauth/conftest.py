@@ -1,0 +1,21 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from django.core.cache import cache
+
+from tests.approvals.kitchen import Kitchen, make_kitchen
+
+
+@pytest.fixture
+def kitchen(db: None) -> Kitchen:
+    return make_kitchen()
+
+
+@pytest.fixture(autouse=True)
+def nobody_was_here_before() -> Iterator[None]:
+    """Limits count in the cache."""
+    cache.clear()
+    yield
+    cache.clear()
