@@ -1,12 +1,17 @@
 import asyncio
 import os
+import signal
+import subprocess
 import sys
+import time
 from pathlib import Path
 
 import psutil
 import pytest
 
+from agentroom_machine.daemon.family import still_runs
 from agentroom_machine.daemon.processes import Tree, sweep
+from tests.live.waiting import until
 
 ESCAPES = {
     "a child": "subprocess.Popen([sys.executable, 'worker.py'])",
@@ -16,6 +21,19 @@ ESCAPES = {
 }
 WORKER = "import os, pathlib, time\npathlib.Path('pid').write_text(str(os.getpid()))\ntime.sleep(60)\n"
 PARENT = "import subprocess, sys\nsubprocess.Popen([sys.executable, 'worker.py'], start_new_session=True)\n"
+DAEMON = """
+import asyncio, os, pathlib, sys
+from agentroom_machine.daemon.processes import Tree, adopt_orphans
+
+async def main():
+    adopt_orphans()
+    own = pathlib.Path(sys.argv[1])
+    tree = await Tree.start([sys.executable, own / "agent.py"], cwd=own, env=dict(os.environ), owner="test")
+    print(tree.process.pid, tree._heir._process.pid, flush=True)
+    await asyncio.sleep(60)
+
+asyncio.run(main())
+"""
 
 
 async def started(tmp_path: Path, body: str) -> tuple[Tree, int]:
@@ -67,3 +85,51 @@ async def test_the_last_words_on_the_error_output_are_kept_and_never_block(tmp_p
             await asyncio.sleep(0.01)
     assert tree.last_words().count("\n") == 7
     await tree.kill()
+
+
+@pytest.mark.parametrize("how", ESCAPES)
+def test_a_killed_daemons_agent_and_its_grandchildren_end_at_once(tmp_path: Path, how: str) -> None:
+    (tmp_path / "worker.py").write_text(WORKER)
+    (tmp_path / "parent.py").write_text(PARENT)
+    (tmp_path / "agent.py").write_text(f"import subprocess, sys, time\n{ESCAPES[how]}\ntime.sleep(60)\n")
+    program = [sys.executable, "-c", DAEMON, str(tmp_path)]
+    stranger = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"], start_new_session=True)
+    with subprocess.Popen(program, stdout=subprocess.PIPE, text=True, start_new_session=True) as daemon, stranger:
+        assert daemon.stdout is not None
+        agent, heir = map(psutil.Process, map(int, daemon.stdout.readline().split()))
+        until(lambda: (tmp_path / "pid").exists() and (tmp_path / "pid").read_text(), what="the grandchild")
+        grandchild = psutil.Process(int((tmp_path / "pid").read_text()))
+        # Who ends a service may ask all its processes to end; while the daemon lives, its heir stays.
+        until(lambda: ignores_sigterm(heir.pid), what="the heir being ready")
+        heir.terminate()
+        assert all(map(still_runs, (agent, grandchild, heir)))
+        daemon.kill()
+        killed_at = time.monotonic()
+        until(lambda: not any(map(still_runs, (agent, grandchild, heir))), seconds=10, what="the end of all")
+        took = time.monotonic() - killed_at
+        assert stranger.poll() is None
+        stranger.kill()
+    assert took < 3, "it takes a tenth of a second where nothing else is to do"
+
+
+async def test_an_agent_that_ended_leaves_no_heir(tmp_path: Path) -> None:
+    tree, _ = await started(tmp_path, ESCAPES["a child"])
+    heir = psutil.Process(tree._heir._process.pid)
+    assert "agentroom_machine.daemon.heir" in heir.cmdline()
+    await tree.kill()
+    assert not heir.is_running()
+
+
+async def test_a_program_that_is_not_there_leaves_no_heir(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        await Tree.start([str(tmp_path / "nothing")], cwd=tmp_path, env=dict(os.environ), owner="test")
+    mine = psutil.Process().children()
+    assert not [child for child in mine if still_runs(child) and "agentroom_machine.daemon.heir" in child.cmdline()]
+
+
+def ignores_sigterm(pid: int) -> bool:
+    status = Path(f"/proc/{pid}/status")
+    if not status.exists():  # not on Linux, where nobody says it
+        return True
+    [line] = [line for line in status.read_text().splitlines() if line.startswith("SigIgn:")]
+    return bool(int(line.split()[1], 16) & 1 << (signal.SIGTERM - 1))
