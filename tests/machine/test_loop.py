@@ -13,6 +13,7 @@ import psutil
 import pytest
 
 from agentroom_machine import wire
+from agentroom_machine.client import Client
 from agentroom_machine.daemon import session, workspace
 from agentroom_machine.daemon.journal import Journal
 from agentroom_machine.daemon.lock import SecondDaemon
@@ -150,6 +151,28 @@ async def test_facts_that_were_not_sent_before_the_crash_are_sent_after_it(house
     house.up()
     assert (await house.end_of(1)).state == "done"
     assert "The README says" in house.server.text(1)
+
+
+async def test_it_says_once_that_it_is_connected_though_an_old_report_is_answered_before_the_hello(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    house.server.fault = lambda r: problem(503, "") if r.url.path == "/api/machine/facts" else None
+    house.up()
+    house.server.ask(offer(1, house.server.agents[0], "look"))
+    await house.until(lambda: house.said("ended"), "the end on the machine")
+    await house.kill()
+    house.server.fault = None
+    sync = Client.sync
+
+    async def late(client: Client, request: wire.SyncRequest) -> wire.SyncReply:
+        await house.until(lambda: house.said("online"), "the answer to the old report")
+        return await sync(client, request)
+
+    monkeypatch.setattr(Client, "sync", late)
+    house.heard.clear()
+    house.up()
+    await house.until(lambda: house.said("agents"), "the hello")
+    assert house.said("online") == ["Connected."]
 
 
 async def test_stop_ends_the_whole_tree(house: House) -> None:
