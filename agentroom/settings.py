@@ -237,6 +237,8 @@ ACCOUNT_RATE_LIMITS = {
     "pair": f"{DOOR_ATTEMPTS}/m/user",
 }
 """Beside allauth's own limits: joining by an invite, signing in by a link, confirming a machine."""
+MCP_CALLS_PER_MINUTE = env_int("MCP_CALLS_PER_MINUTE", 600)
+"""Of one connection at ``/mcp``, in each web process; who calls more often hears when to come again."""
 ACCOUNT_LOGIN_METHODS = {"username", "email"}
 ACCOUNT_SIGNUP_FIELDS = ["username*", "email", "password1*"]
 ACCOUNT_EMAIL_VERIFICATION = "optional"
