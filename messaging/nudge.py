@@ -40,6 +40,11 @@ def user(user_id: int) -> None:
     _after_commit(f"user:{user_id}")
 
 
+def inbox(member_id: int) -> None:
+    """Something landed in that seat's inbox, was let in there, or was read."""
+    _after_commit(f"inbox:{member_id}")
+
+
 def _after_commit(topic: str) -> None:
     # robust: a dead Redis must not turn a stored message into an error.
     transaction.on_commit(lambda: _send(topic), robust=True)
@@ -76,7 +81,7 @@ async def _elsewhere(topic: str) -> None:
 
 
 def listen(topic: str, callback: Callback) -> Callback:
-    """Call ``callback`` in this process's event loop at each nudge about ``topic`` ("room:5", "machine:3", "user:9").
+    """Call ``callback`` in this process's event loop at each nudge about ``topic`` ("room:5", "machine:3", "user:9", "inbox:7").
 
     Call it from the loop. Returns the function that ends it. One layer subscription serves the whole process.
     """
