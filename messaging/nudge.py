@@ -83,7 +83,8 @@ async def _elsewhere(topic: str) -> None:
 def listen(topic: str, callback: Callback) -> Callback:
     """Call ``callback`` in this process's event loop at each nudge about ``topic``.
 
-    A topic is "room:5", "machine:3", "user:9" or "inbox:7". Call it from the loop. Returns the function that ends it. One layer subscription serves the whole process.
+    A topic is "room:5", "machine:3", "user:9" or "inbox:7". Call it from the loop. Returns the function that ends it.
+    One layer subscription serves the whole process.
     """
     global _loop, _subscription
     running = asyncio.get_running_loop()
