@@ -83,14 +83,15 @@ class Confinement:
 
         ``guards`` is the folder of git's alarms, which is shown inside.
         """
-        policy = await asyncio.to_thread(self._policy, agent)
+        policy = await asyncio.to_thread(self.policy, agent)
         found = await asyncio.to_thread(secrets.look, cwd, policy)
         if how.runtime in {"claude", "codex"}:
             launch = await asyncio.to_thread(self._own, how, agent, room_id, cwd, found, policy, guards)
             return Confined(launch, found, guards)
         return await self._boxed(how, agent, room_id, memory, cwd, found, policy, guards)
 
-    def _policy(self, agent: wire.AgentConfig) -> Policy:
+    def policy(self, agent: wire.AgentConfig) -> Policy:
+        """What the owner wrote about this agent; raises Trouble when it can't be read. Blocks."""
         try:
             return load(self._profile.policy_file(agent.handle))
         except ValueError as error:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -26,6 +26,9 @@ _KINDS: dict[str, Tool] = {
 }  # fmt: skip
 
 
+SHELLS = {"bash", "sh", "zsh", "dash"}
+
+
 @dataclass(frozen=True)
 class Call:
     id: str
@@ -43,6 +46,8 @@ class Call:
     """For a search: whether it shows what is in the files, not only their names."""
     diffs: tuple[tuple[str, str, str], ...] = field(default=())
     """Path, old text and new text, where the runtime says them beside the input."""
+    escalates: bool = False
+    """The runtime asks for more than its sandbox gives."""
 
 
 def command_of(raw: Any) -> str | None:
@@ -53,7 +58,8 @@ def command_of(raw: Any) -> str | None:
     if isinstance(value, str):
         return value
     if isinstance(value, Sequence) and value and all(isinstance(part, str) for part in value):
-        return value[2] if len(value) == 3 and value[1] in {"-c", "-lc"} else json.dumps(list(value))
+        given_to_a_shell = len(value) == 3 and value[1] in {"-c", "-lc"} and Path(value[0]).name in SHELLS
+        return str(value[2]) if given_to_a_shell else shlex.join(value)
     return None
 
 

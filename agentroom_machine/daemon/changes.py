@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Literal
 
 from agentroom_machine import wire
-from agentroom_machine.daemon.gate import inside, line_counts, secret
 from agentroom_machine.daemon.redact import Redactor
+from agentroom_machine.daemon.showing import line_counts
+from agentroom_machine.daemon.within import inside, secret
 
 OUTSIDE = "outside the working directory"
 

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from agentroom_machine import wire
-from agentroom_machine.daemon.gate import inside, secret
 from agentroom_machine.daemon.redact import Redactor
 from agentroom_machine.daemon.snapshot import Difference
+from agentroom_machine.daemon.within import inside, secret
 
 MOST_FILES = 20
 TYPES = {

@@ -2,92 +2,191 @@
 
 from __future__ import annotations
 
-import difflib
-import fnmatch
-import json
 import os
-from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass
+import shlex
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from agentroom_machine import wire
-from agentroom_machine.daemon.call import Call
+from agentroom_machine.daemon import showing
+from agentroom_machine.daemon.call import SHELLS, Call
+from agentroom_machine.danger import (
+    Finding,
+    Policy,
+    Reading,
+    classify,
+    classify_file,
+    classify_mcp,
+    classify_url,
+    places,
+)
+from agentroom_machine.danger.reading import verdict
 
-_SECRET_NAMES = (
-    ".env", ".env.*", "*.env", "*.pem", "*.key", "*.p12", "*.pfx", "*.jks", "*.keystore", "*.kdbx", "*.asc", "*.gpg",
-    "*.tfstate", "*.tfvars", "id_*", ".netrc", "_netrc", ".npmrc", ".pypirc", ".pgpass", ".my.cnf", ".htpasswd",
-    ".git-credentials", ".envrc", "credentials", "credentials.*", "secrets", "secrets.*", "service-account*.json",
-    "*.ovpn", ".dockercfg", ".boto", "token", "tokens", "*.token", "tokens.json", "auth.json", ".mcp.json",
-)  # fmt: skip
-_OPEN_NAMES = (".env.example", ".env.sample", ".env.template", ".env.dist", "*.pub")
-_SECRET_FOLDERS = {
-    ".git", ".ssh", ".aws", ".gnupg", ".kube", ".docker", ".azure", ".gcloud", ".claude", ".codex", ".gemini",
-    ".opencode", ".cursor", ".mozilla", ".password-store", ".terraform.d", "gcloud",
-}  # fmt: skip
 _LOOK_AT = 20_000
 """Files that a search for secret names looks at before it gives up, which counts as having found one."""
+_SHELLS = {"Bash", "exec_command", "shell", "local_shell", "bash", "run_shell_command", ""}
+"""Tools that give a command to a shell; a runtime that names none has said so by the kind of its call."""
+_PLAIN = {
+    "command", "cmd", "description", "cwd", "workdir", "timeout", "timeout_ms", "run_in_background", "yield_time_ms",
+    "max_output_tokens", "login", "tty", "justification", "dir_path", "is_background",
+}  # fmt: skip
+"""Arguments of a shell tool that don't change what its command does."""
+_OWN_WORK = {"BashOutput", "KillShell", "TaskOutput", "TaskStop"}
+"""Tools for commands that the agent itself began, each of which came by here."""
+_HELPERS = {"Agent", "Task"}
+_WORD_OF_SERVER = "mcp__"
 
 
 @dataclass(frozen=True)
 class Harmless:
-    """Reading inside the working directory, or touching nothing at all."""
+    """It may run unasked."""
 
 
 @dataclass(frozen=True)
 class Ask:
     """The owner decides. ``action`` is the whole truth; None when it can't be shown whole."""
 
+    subject: wire.Subject
     title: str
     action: str | None
     short: str
+    releasable: bool = False
+    """A command that was understood whole, and would fail in its confinement."""
 
 
-def secret(path: Path) -> bool:
-    """Whether a file's name, or a folder on the way to it, says that it holds secrets or settings of agents."""
-    parts = [part.casefold() for part in path.parts]
-    if any(part in _SECRET_FOLDERS for part in parts[:-1]) or (parts[-1:] and parts[-1] in _SECRET_FOLDERS):
-        return True
-    name = parts[-1] if parts else ""
-    if any(fnmatch.fnmatch(name, pattern) for pattern in _OPEN_NAMES):
-        return False
-    return any(fnmatch.fnmatch(name, pattern) for pattern in _SECRET_NAMES)
+@dataclass(frozen=True)
+class Gate:
+    """One agent's gate for one turn."""
 
+    policy: Policy = field(default_factory=Policy)
+    confined: Literal["nothing", "commands", "everything"] = "nothing"
+    """What can reach neither the network nor secrets: the runtime's commands alone, or its whole process."""
 
-def inside(path: str, workdir: Path) -> Path | None:
-    """The path below the real working directory, links followed; None when it is outside or no path."""
-    if "\x00" in path:
-        return None
-    try:
-        real = Path(os.path.realpath(workdir / Path(path).expanduser()))
-        return real.relative_to(os.path.realpath(workdir))
-    except (ValueError, OSError, RuntimeError):
-        return None
-
-
-def judge(call: Call) -> Harmless | Ask:
-    """The one decision about a tool call; everything that is not surely harmless goes to the owner."""
-    if call.tool == "think" and call.command is None and not call.paths:
-        return Harmless()
-    if call.tool in {"read", "search"} and call.command is None and not call.name.startswith("mcp__"):
-        paths = call.paths or (("",) if call.tool == "search" else ())
-        if paths and all(_readable(path, call) for path in paths):
+    def judge(self, call: Call) -> Harmless | Ask:
+        """The one decision about a tool call; everything that is not surely harmless goes to the owner."""
+        if call.name.startswith(_WORD_OF_SERVER):
+            server, _, tool = call.name.removeprefix(_WORD_OF_SERVER).partition("__")
+            return self._decided(call, classify_mcp(server, tool, policy=self.policy))
+        if call.command is not None:
+            return self._command(call, call.command)
+        if call.name in _OWN_WORK or (call.tool == "think" and not call.paths):
             return Harmless()
-    return _ask(call)
+        if call.tool == "fetch" and isinstance(url := _of(call.raw, "url"), str):
+            reading = classify_url(url, self.policy, confined=self.confined == "everything")
+            return self._decided(call, reading)
+        if call.tool == "fetch" or call.name in _HELPERS:
+            # It searches the web, or starts a helper whose calls come by here one by one.
+            return _ask(call, "tool", "")
+        if call.tool in {"read", "search", "edit", "move", "delete"}:
+            return self._decided(call, self._files(call))
+        return _ask(call, "unreadable", "what this tool does is not known")
+
+    def stays(self, call: Call, asked: Ask) -> str:
+        """What the owner should know before a yes: that the command may fail where it runs."""
+        if call.command is None or self.confined == "nothing" or self._leaves(call):
+            return ""
+        if asked.subject in {"push", "spend", "credentials"}:
+            return "It runs in its confinement, which keeps it from the network and from secrets; it may fail for that."
+        return ""
+
+    def _decided(self, call: Call, reading: Reading) -> Harmless | Ask:
+        return Harmless() if reading.kind is None else _ask(call, reading.kind, reading.why)
+
+    # --- commands
+
+    def _command(self, call: Call, command: str) -> Harmless | Ask:
+        confined = self.confined != "nothing" and not self._leaves(call)
+        odd = self._odd(call)
+        reading = odd or classify(_placed(call, command), cwd=call.workdir, confined=confined, policy=self.policy)
+        if reading.kind is None:
+            return Harmless()
+        whole = all(finding.kind != "unreadable" and not finding.confinable for finding in reading.findings)
+        fails = confined and self.confined == "commands" and reading.kind in {"push", "spend", "credentials"}
+        return _ask(call, reading.kind, reading.why, releasable=fails and whole and odd is None)
+
+    def _odd(self, call: Call) -> Reading | None:
+        """Why the command's text is not all that counts."""
+        if call.name == "write_stdin":
+            return _unread("it types into a command that runs already")
+        if call.name not in _SHELLS and call.name != "Monitor":
+            return _unread("what this tool does with a command is not known")
+        if isinstance(call.raw, Mapping):
+            shell = _of(call.raw, "shell")
+            if shell is not None and (not isinstance(shell, str) or Path(shell).name not in SHELLS):
+                return _unread("it names another shell")
+            known = _PLAIN | {"shell", "sandbox_permissions", "dangerouslyDisableSandbox", "timeout_seconds"}
+            more = sorted(
+                key for key, value in call.raw.items() if key not in known and value not in (None, "", {}, [])
+            )
+            if more and call.name:
+                return _unread(f"it says more than a command: {', '.join(map(str, more[:5]))}")
+        return None
+
+    def _leaves(self, call: Call) -> bool:
+        """Whether the command asks to run outside of the confinement that the others have."""
+        if self.confined == "everything":
+            return False
+        if call.escalates or call.name == "Monitor" or _of(call.raw, "dangerouslyDisableSandbox"):
+            return True
+        return _of(call.raw, "sandbox_permissions") not in (None, "", "use_default")
+
+    # --- files
+
+    def _files(self, call: Call) -> Reading:
+        findings: list[Finding] = []
+        gone = _deleted(call.raw)
+        if gone:
+            findings += self._read("delete", gone, call)
+        stay = [path for path in call.paths if path not in gone]
+        if call.name.casefold() == "glob" and isinstance(names := _of(call.raw, "pattern"), str):
+            stay += [names] if names.startswith(("/", "~")) or ".." in names else []
+        if stay or not gone:
+            findings += self._read(call.tool, stay, call)
+        if call.tool == "search" and call.contents:
+            for path in call.paths or ("",):
+                if _holds_secrets(call.workdir / Path(path).expanduser(), self.policy):
+                    findings.append(Finding("credentials", "it shows what is in files, and some there hold secrets"))
+        return verdict(findings, confined=self.confined == "everything")
+
+    def _read(self, tool: str, paths: list[str], call: Call) -> tuple[Finding, ...]:
+        return classify_file(tool, paths, call.workdir, confined=False, policy=self.policy).findings
 
 
-def _readable(path: str, call: Call) -> bool:
-    place = inside(path, call.workdir)
-    if place is None or secret(place) or secret(Path(path)):
-        return False
-    if call.tool == "search":
-        return not call.contents or not _holds_secrets(call.workdir / place)
-    return True
+def _of(raw: Any, key: str) -> Any:
+    return raw.get(key) if isinstance(raw, Mapping) else None
 
 
-def _holds_secrets(folder: Path) -> bool:
-    return any(found is None or secret(found) for found in _names(folder))
+def _unread(why: str) -> Reading:
+    return verdict([Finding("unreadable", why)], confined=False)
+
+
+def _placed(call: Call, command: str) -> str:
+    """The command as it would have to be given in the working directory."""
+    if not call.cwd or os.path.realpath(call.cwd) == os.path.realpath(call.workdir):
+        return command
+    return f"cd {shlex.quote(call.cwd)}\n{command}"
+
+
+def _deleted(raw: Any) -> list[str]:
+    """The files that a patch takes away."""
+    found: list[str] = []
+    patch = next((value for key in ("command", "patch", "input") if isinstance(value := _of(raw, key), str)), "")
+    mark = "*** Delete File: "
+    if patch.lstrip().startswith("*** Begin Patch"):
+        found += [line.removeprefix(mark).strip() for line in patch.splitlines() if line.startswith(mark)]
+    changes = _of(raw, "changes")
+    if isinstance(changes, Mapping):
+        for path, change in changes.items():
+            said = (_of(change, "type"), _of(change, "kind"), *(change if isinstance(change, Mapping) else ()))
+            if "delete" in said:
+                found.append(str(path))
+    return found
+
+
+def _holds_secrets(place: Path, policy: Policy) -> bool:
+    return any(found is None or places.secret(str(found)) or policy.secret(str(found)) for found in _names(place))
 
 
 def _names(folder: Path) -> Iterator[Path | None]:
@@ -102,99 +201,13 @@ def _names(folder: Path) -> Iterator[Path | None]:
             yield Path(base, name).relative_to(folder)
 
 
-def _ask(call: Call) -> Ask:
-    action = _action(call)
-    title, short = _words(call)
-    return Ask(title=title, action=action if len(action) <= wire.MAX_TEXT else None, short=short)
-
-
-def _words(call: Call) -> tuple[str, str]:
-    """The sentence's end for the owner ("wants to …"), and what the others in the room see."""
-    if call.command is not None:
-        return "run a command", f"run {_clip(call.command)}"
-    places = list(dict.fromkeys(inside(path, call.workdir) for path in call.paths))
-    where = ", ".join("a file outside the working directory" if place is None else str(place) for place in places[:3])
-    where += f" and {len(places) - 3} more" if len(places) > 3 else ""
-    verbs = {"read": "read", "search": "search", "edit": "change", "delete": "delete", "move": "move"}
-    if call.tool in verbs and where:
-        plus, minus = counts(call)
-        sizes = f" (+{plus} −{minus})" if call.tool == "edit" and (plus or minus) else ""
-        return f"{verbs[call.tool]} {where}{sizes}", f"{verbs[call.tool]} {where}{sizes}"
-    if call.tool == "fetch":
-        return "fetch from the network", "fetch from the network"
-    name = call.name or call.title or "a tool"
-    return f"use {_clip(name)}", f"use {_clip(name)}"
-
-
-def _clip(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= 120 else line[:119] + "…"
-
-
-def _action(call: Call) -> str:
-    lines: list[str] = []
-    if call.command is not None:
-        lines += [call.command, "", f"in {call.cwd or call.workdir}"]
-        extra = _without(call.raw, {"command", "cmd", "description", "cwd", "workdir"})
-        if extra:
-            lines += ["", _json(extra)]
-        return "\n".join(lines)
-    if call.name or call.title:
-        lines.append(call.name or call.title)
-    places = [(path, inside(path, call.workdir)) for path in call.paths]
-    lines += dict.fromkeys(path if place is None else str(place) for path, place in places)
-    if call.paths:
-        lines.append(f"in {call.workdir}")
-    plus, minus = counts(call)
-    if plus or minus:
-        lines.append(f"+{plus} −{minus}")
-    if call.raw not in (None, {}, ""):
-        lines += ["", _json(call.raw)]
-    for path, old, new in call.diffs if call.raw in (None, {}, "") else ():
-        lines += ["", path, *_diff(old, new)]
-    return "\n".join(lines)
-
-
-def _without(raw: Any, keys: set[str]) -> dict[str, Any]:
-    return {key: value for key, value in raw.items() if key not in keys} if isinstance(raw, dict) else {}
-
-
-def _json(value: Any) -> str:
-    try:
-        return json.dumps(value, ensure_ascii=False, indent=2, default=str)
-    except (ValueError, TypeError):
-        return str(value)
-
-
-def _diff(old: str, new: str) -> list[str]:
-    return list(difflib.unified_diff(old.splitlines(), new.splitlines(), lineterm="", n=1))[2:]
-
-
-def counts(call: Call) -> tuple[int, int]:
-    """Lines that an edit adds and takes away, from what the call itself says."""
-    pairs = [(old, new) for _, old, new in call.diffs]
-    raw = call.raw if isinstance(call.raw, dict) else {}
-    if not pairs and isinstance(raw.get("new_string"), str):
-        pairs = [(str(raw.get("old_string") or ""), raw["new_string"])]
-    if not pairs and isinstance(raw.get("content"), str):
-        pairs = [("", raw["content"])]
-    patch = raw.get("command", raw.get("patch", raw.get("input")))
-    if not pairs and isinstance(patch, str) and patch.lstrip().startswith("*** Begin Patch"):
-        lines = patch.splitlines()
-        return sum(line.startswith("+") for line in lines), sum(line.startswith("-") for line in lines)
-    totals = [line_counts(old, new) for old, new in pairs]
-    return sum(plus for plus, _ in totals), sum(minus for _, minus in totals)
-
-
-def line_counts(old: str, new: str) -> tuple[int, int]:
-    """Lines added and taken away between two texts; for very long ones by counting lines, not aligning them."""
-    before, after = old.splitlines(), new.splitlines()
-    if len(before) + len(after) > 8_000:
-        gone, come = Counter(before), Counter(after)
-        return sum((come - gone).values()), sum((gone - come).values())
-    plus = minus = 0
-    for tag, a, b, c, d in difflib.SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
-        if tag != "equal":
-            minus += b - a
-            plus += d - c
-    return plus, minus
+def _ask(call: Call, subject: wire.Subject, why: str, *, releasable: bool = False) -> Ask:
+    action = showing.action(call)
+    title, short = showing.words(call)
+    return Ask(
+        subject=subject,
+        title=f"{title}: {why}" if why else title,
+        action=action if len(action) <= wire.MAX_TEXT else None,
+        short=short,
+        releasable=releasable,
+    )

@@ -9,7 +9,8 @@ from typing import Protocol
 
 from agentroom_machine import wire
 from agentroom_machine.daemon.call import Call
-from agentroom_machine.daemon.gate import Harmless, judge
+from agentroom_machine.daemon.gate import Gate, Harmless
+from agentroom_machine.daemon.outside import Outside
 from agentroom_machine.daemon.push import PushPlan
 from agentroom_machine.daemon.redact import Redactor
 from agentroom_machine.daemon.translate import line
@@ -28,13 +29,8 @@ class Decision:
     """For the agent, when it is a no."""
     note: str = ""
     """What the owner wrote."""
-
-
-class Pusher(Protocol):
-    """Reads and does a lone push in the agent's place."""
-
-    async def plan(self, call: Call) -> PushPlan | None: ...
-    async def push(self, call: Call, plan: PushPlan) -> Decision: ...
+    unasked: bool = False
+    """Nobody was asked."""
 
 
 @dataclass
@@ -42,28 +38,34 @@ class _Judged:
     call: Call
     task: asyncio.Task[Decision]
 
+    def unasked(self) -> bool:
+        """Whether it passed without a question, as what stays in its sandbox may."""
+        return self.task.done() and not self.task.cancelled() and self.task.result().unasked
+
 
 class Gatekeeper:
     def __init__(
         self,
         *,
         handle: str,
+        gate: Gate,
         ask: AskOwner,
         redact: Redactor,
         key: Callable[[str], str],
         on_refused: Callable[[Call], None],
         before_asking: Callable[[], None],
-        pusher: Pusher,
+        outside: Outside,
     ) -> None:
-        self._handle, self._ask, self._redact, self._key = handle, ask, redact, key
-        self._on_refused, self._before_asking, self._pusher = on_refused, before_asking, pusher
+        self._handle, self._gate = handle, gate
+        self._ask, self._redact, self._key = ask, redact, key
+        self._on_refused, self._before_asking, self._outside = on_refused, before_asking, outside
         self._judged: dict[str, _Judged] = {}
         self.refusals = 0
 
     async def decide(self, call: Call) -> Decision:
         """The decision about a call. Hook and permission request about the same call share one."""
         known = self._judged.get(call.id) if call.id else None
-        if known is None or not _same(known.call, call):
+        if known is None or not _same(known.call, call) or (call.escalates and known.unasked()):
             known = _Judged(call, asyncio.create_task(self._decide(call)))
             if call.id:
                 self._judged[call.id] = known
@@ -77,19 +79,18 @@ class Gatekeeper:
         await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _decide(self, call: Call) -> Decision:
-        judgement = await asyncio.to_thread(judge, call)
+        judgement = await asyncio.to_thread(self._gate.judge, call)
         if isinstance(judgement, Harmless):
-            return Decision(True)
-        plan = await self._pusher.plan(call)
-        whole = (
-            judgement.action if plan is None or judgement.action is None else f"{judgement.action}\n\n{plan.shown()}"
-        )
+            return Decision(True, unasked=True)
+        plan = await self._outside.plan(call, releasable=judgement.releasable)
+        how = plan.shown() if plan else self._gate.stays(call, judgement)
+        whole = "\n\n".join(filter(None, [judgement.action, how])) if judgement.action is not None else None
         if whole is None or len(action := self._redact(whole)) > wire.MAX_TEXT:
             self._refuse(call)
             return Decision(False, "This call is too long to be shown to the owner whole. Do it in smaller steps.")
         self._before_asking()
         verdict = await self._ask(
-            subject="push" if plan else "tool",
+            subject="push" if isinstance(plan, PushPlan) else judgement.subject,
             title=line(self._redact(f"{self._handle} wants to {judgement.title}")),
             action=action,
             short=line(self._redact(judgement.short)),
@@ -97,7 +98,8 @@ class Gatekeeper:
             call=self._key(call.id) if call.id else "",
         )
         if verdict.verdict == "once":
-            return await self._pusher.push(call, plan) if plan else Decision(True)
+            instead = await self._outside.do(call, plan) if plan else None
+            return Decision(True) if instead is None else Decision(False, instead)
         self._refuse(call)
         note = verdict.answer.strip()
         return Decision(False, f"The owner declined: {note or 'no reason given'}; go on without it.", note)

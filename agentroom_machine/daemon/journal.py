@@ -225,19 +225,19 @@ class Journal:
     def file(self, sha256: str) -> Path:
         return self._files / sha256
 
-    # --- pushes that began and have not ended
+    # --- what Agentroom does itself, outside of the confinement: begun and not ended
 
-    def begin_push(self, key: str, turn_id: int, shown: str) -> None:
-        """From here on the push may have arrived; it is never tried again."""
+    def begin_outside(self, key: str, turn_id: int, shown: str) -> None:
+        """From here on it may have happened; it is never tried again."""
         with self._writing() as db:
             db.execute("INSERT INTO pushes VALUES (?, ?, ?)", [key, turn_id, shown])
 
-    def end_push(self, key: str) -> None:
+    def end_outside(self, key: str) -> None:
         with self._writing() as db:
             db.execute("DELETE FROM pushes WHERE key = ?", [key])
 
-    def pushes(self) -> list[tuple[str, int, str]]:
-        """Key, turn and what was to be pushed."""
+    def begun_outside(self) -> list[tuple[str, int, str]]:
+        """Key, turn and what was to be done."""
         return [(key, turn, shown) for key, turn, shown in self._db.execute("SELECT * FROM pushes ORDER BY key")]
 
     # --- sessions

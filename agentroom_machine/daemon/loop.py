@@ -17,8 +17,8 @@ from agentroom_machine.confine.confinement import Confinement
 from agentroom_machine.daemon import processes, workspace
 from agentroom_machine.daemon.journal import Journal
 from agentroom_machine.daemon.lock import SecondDaemon
+from agentroom_machine.daemon.outside import UNKNOWN
 from agentroom_machine.daemon.owner import Owner
-from agentroom_machine.daemon.pushing import UNKNOWN
 from agentroom_machine.daemon.redact import Redactor
 from agentroom_machine.daemon.restore import NoSnapshot, Snapshots
 from agentroom_machine.daemon.retry import Backoff, until_online
@@ -138,9 +138,9 @@ class Daemon:
         left = await asyncio.to_thread(processes.sweep, self._journal.journal_id)
         if left:
             self._say("swept", f"Ended {left} processes that an earlier run left behind.")
-        for key, turn_id, shown in self._journal.pushes():
+        for key, turn_id, shown in self._journal.begun_outside():
             self._write(turn_id, wire.NoticeFact(text=f"{UNKNOWN}{self._redact(shown)}"[:2000]))
-            self._journal.end_push(key)
+            self._journal.end_outside(key)
         for turn_id in self._journal.turn_ids("running"):
             with contextlib.suppress(NoSnapshot, OSError):
                 if fact := undoable(await asyncio.to_thread(self._snapshots.settle, turn_id), self._redact):

@@ -344,6 +344,7 @@ class Runtime:
             workdir=self.cwd,
             cwd=cwd if isinstance(cwd, str) else str(self.cwd),
             diffs=diffs,
+            escalates=self.launch.codex_hook,
         )
 
 

@@ -7,6 +7,7 @@ import json
 import time
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Literal
 
 from agentroom_machine import wire
 from agentroom_machine.confine import secrets
@@ -15,6 +16,7 @@ from agentroom_machine.daemon import guards
 from agentroom_machine.daemon.guards import Guards
 from agentroom_machine.daemon.journal import Journal, SessionRecord
 from agentroom_machine.daemon.runtime import Opened, Runtime
+from agentroom_machine.danger.policy import Policy
 from agentroom_machine.profile import write_private
 from agentroom_machine.runtimes.launch import Launch, Surroundings, launch, shown_name
 
@@ -39,6 +41,12 @@ class Session:
     unconfined: str = ""
     """Why it runs without confinement."""
 
+    def part_confined(self) -> Literal["nothing", "commands", "everything"]:
+        """What of this session runs confined."""
+        if self.confined is None:
+            return "nothing"
+        return "everything" if self.confined.box else "commands"
+
     def fits(self, agent: wire.AgentConfig, memory: int, cwd: Path) -> bool:
         same = (self.agent.runtime, self.agent.model, self.memory, self.cwd) == (
             agent.runtime,
@@ -57,6 +65,10 @@ class Sessions:
     def awake(self) -> set[int]:
         """Agents with a live session."""
         return {agent_id for agent_id, _ in self._live}
+
+    def policy(self, agent: wire.AgentConfig) -> Policy:
+        """What the owner wrote about this agent; raises Trouble when it can't be read. Blocks."""
+        return self._confinement.policy(agent)
 
     async def open(self, offer: wire.Offer, cwd: Path) -> Session:
         """The session of this agent in this room, in use until ``release``; raises RuntimeFailed or NotReady."""

@@ -14,9 +14,9 @@ from typing import Any, Literal
 from agentroom_machine import wire
 from agentroom_machine.daemon.call import Tool, command_of, paths_of, tool_of
 from agentroom_machine.daemon.changes import Changes
-from agentroom_machine.daemon.gate import inside
 from agentroom_machine.daemon.passage import Passages
 from agentroom_machine.daemon.redact import Redactor
+from agentroom_machine.daemon.within import inside
 
 OUTPUT_TAIL = 4096
 _KEPT_OUTPUT = 16 * 1024

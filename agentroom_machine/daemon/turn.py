@@ -21,13 +21,13 @@ from agentroom_machine.daemon import files, snapshot
 from agentroom_machine.daemon.call import Call, from_hook
 from agentroom_machine.daemon.changes import Changes
 from agentroom_machine.daemon.differing import Changed
+from agentroom_machine.daemon.gate import Gate
 from agentroom_machine.daemon.gatekeeper import Decision, Gatekeeper
 from agentroom_machine.daemon.hook import HookAnswer, HookCall
 from agentroom_machine.daemon.journal import Journal
+from agentroom_machine.daemon.outside import Outside
 from agentroom_machine.daemon.owner import Owner
 from agentroom_machine.daemon.prompt import compose
-from agentroom_machine.daemon.push import PushResult
-from agentroom_machine.daemon.pushing import Pushing
 from agentroom_machine.daemon.redact import Redactor, clean
 from agentroom_machine.daemon.restore import NoSnapshot, Snapshots
 from agentroom_machine.daemon.session import Session, Sessions
@@ -78,7 +78,7 @@ class TurnRun:
         self._dropped = False
         self._translator: Translator | None = None
         self._gatekeeper: Gatekeeper | None = None
-        self._pushing: Pushing | None = None
+        self._outside: Outside | None = None
         self._hooked: set[str] = set()
         self._session: Session | None = None
         self._pictures = 0
@@ -126,6 +126,7 @@ class TurnRun:
         offer = self.offer
         cwd = await self._unless_ended(asyncio.to_thread(prepare, offer.agent, offer.room_id, self._worktrees))
         session = self._session = await self._unless_ended(self._sessions.open(offer, cwd))
+        policy = await self._unless_ended(asyncio.to_thread(self._sessions.policy, offer.agent))
         attached, images, notices = await self._unless_ended(self._attachments(cwd))
         before = await self._unless_ended(asyncio.to_thread(snapshot.take, cwd))
         notices += await self._unless_ended(asyncio.to_thread(self._take_snapshot, cwd))
@@ -145,23 +146,24 @@ class TurnRun:
             workdir=cwd,
             changes=changes,
         )
-        self._pushing = Pushing(
+        self._outside = Outside(
             offer.turn_id,
             journal=self._journal,
             notice=self._notice,
-            did=self._did_push,
+            did=self._did,
             guards=session.guards,
             by_hook=session.runtime.launch.hook,
             within=[cwd, Path(offer.agent.workdir)],
         )
         self._gatekeeper = Gatekeeper(
             handle=offer.agent.handle,
+            gate=Gate(policy, session.part_confined()),
             ask=self._ask_owner,
             redact=self._redact,
             key=translator.key,
             on_refused=lambda call: translator.refused(call.id, call.name, call.raw, call.title),
             before_asking=translator.flush_text,
-            pusher=self._pushing,
+            outside=self._outside,
         )
         new = session.opened is not None and session.opened.how == "new"
         session.runtime.turn = self
@@ -170,7 +172,7 @@ class TurnRun:
         finally:
             session.runtime.turn = None
             await self._take_back_questions()
-            await self._pushing.settle()
+            await self._outside.settle()
             await asyncio.to_thread(self._unplant, cwd)
         session.opened = None  # the next turn continues it
         if self._dropped:
@@ -347,10 +349,9 @@ class TurnRun:
         for text in words:
             self._notice(text)
 
-    def _did_push(self, call: Call, result: PushResult) -> None:
+    def _did(self, call: Call, *, done: bool, output: str) -> None:
         assert self._translator is not None
-        done = result.state == "done"
-        self._translator.did(call.id, call.name, call.raw, call.title, done=done, output=result.output)
+        self._translator.did(call.id, call.name, call.raw, call.title, done=done, output=output)
 
     def _on_picture(self, picture: Picture) -> None:
         if self._pictures >= files.MOST_FILES:

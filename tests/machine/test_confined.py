@@ -129,7 +129,7 @@ async def test_a_push_that_had_begun_at_the_crash_is_unknown_and_not_tried_again
     journal.mark_running(1)
     plan = push.resolve("git push origin main", house.repository)
     assert plan is not None
-    journal.begin_push("k", 1, plan.short())
+    journal.begin_outside("k", 1, plan.short())
     journal.close()
     house.server.offered[1] = held
     house.server.running.add(1)
@@ -140,7 +140,7 @@ async def test_a_push_that_had_begun_at_the_crash_is_unknown_and_not_tried_again
     assert there(house) == before
     await house.kill()
     again = Journal(house.profile.journal_file)
-    assert again.pushes() == []
+    assert again.begun_outside() == []
     again.close()
 
 

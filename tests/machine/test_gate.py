@@ -5,7 +5,9 @@ import pytest
 
 from agentroom_machine import wire
 from agentroom_machine.daemon.call import Call, from_hook
-from agentroom_machine.daemon.gate import Ask, Harmless, judge, line_counts
+from agentroom_machine.daemon.gate import Ask, Gate, Harmless
+from agentroom_machine.daemon.showing import counts, line_counts
+from agentroom_machine.danger import Policy
 
 
 @pytest.fixture
@@ -24,62 +26,162 @@ def hook(work: Path, name: str, **raw: Any) -> Call:
     return from_hook("t1", name, raw, str(work), work)
 
 
-@pytest.mark.parametrize(
-    ("name", "raw"),
-    [
-        ("Read", {"file_path": "{work}/src/app.py"}),
-        ("Read", {"file_path": "src/app.py"}),
-        ("Glob", {"pattern": "**/*"}),
-        ("Grep", {"pattern": "x", "path": "src", "output_mode": "content"}),
-        ("Grep", {"pattern": "x"}),
-        ("TodoWrite", {"todos": []}),
-        ("update_plan", {"plan": []}),
-    ],
-)
-def test_reading_inside_the_working_directory_is_harmless(work: Path, name: str, raw: dict[str, Any]) -> None:
-    raw = {key: value.format(work=work) if isinstance(value, str) else value for key, value in raw.items()}
-    assert judge(hook(work, name, **raw)) == Harmless()
+READS = [
+    ("Read", {"file_path": "{work}/src/app.py"}),
+    ("Read", {"file_path": "src/app.py"}),
+    ("Glob", {"pattern": "**/*"}),
+    ("Grep", {"pattern": "x", "path": "src", "output_mode": "content"}),
+    ("Grep", {"pattern": "x"}),
+    ("TodoWrite", {"todos": []}),
+    ("update_plan", {"plan": []}),
+    ("BashOutput", {"bash_id": "1"}),
+]
+WORK = [
+    ("Bash", {"command": "ls -l src"}),
+    ("Bash", {"command": "git status", "description": "Look", "timeout": 1000, "run_in_background": False}),
+    ("exec_command", {"cmd": "git diff && cat src/app.py", "yield_time_ms": 500, "login": True}),
+    ("Write", {"file_path": "src/app.py", "content": "x"}),
+    ("Edit", {"file_path": "{work}/src/app.py", "old_string": "print()", "new_string": ""}),
+    ("apply_patch", {"command": "*** Begin Patch\n*** Update File: src/app.py\n-a\n+b\n*** End Patch"}),
+    ("mcp__agentroom__agents_send", {"to": ["codex"], "body": "git push"}),
+]
+PROJECT_CODE = ["make test", "pytest -q", "./run.sh", "npm test", "python -m app"]
+ASKED = [
+    ("Read", {"file_path": ".env"}, "credentials"),
+    ("Read", {"file_path": ".ENV"}, "credentials"),
+    ("Read", {"file_path": "innocent"}, "credentials"),
+    ("Read", {"file_path": "link"}, "unreadable"),
+    ("Read", {"file_path": "../outside.txt"}, "unreadable"),
+    ("Read", {"file_path": "/usr/share/dict"}, "unreadable"),
+    ("Read", {"file_path": "~/.ssh/id_ed25519"}, "credentials"),
+    ("Read", {"file_path": ".git/config"}, "credentials"),
+    ("Read", {"file_path": ".git/HEAD"}, "unreadable"),
+    ("Read", {"file_path": ".claude/settings.json"}, "credentials"),
+    ("Read", {"file_path": "deploy.pem"}, "credentials"),
+    ("Read", {"file_path": "a\x00b"}, "unreadable"),
+    ("Read", {}, "unreadable"),
+    ("Grep", {"pattern": "KEY", "output_mode": "content"}, "credentials"),
+    ("Glob", {"pattern": "*", "path": "/usr"}, "unreadable"),
+    ("Glob", {"pattern": "/usr/**"}, "unreadable"),
+    ("Glob", {"pattern": "~/**"}, "unreadable"),
+    ("Glob", {"pattern": "../*"}, "unreadable"),
+    ("Write", {"file_path": ".env", "content": "x"}, "credentials"),
+    ("Write", {"file_path": ".git/hooks/pre-commit", "content": "x"}, "unreadable"),
+    ("Write", {"file_path": ".claude/settings.json", "content": "x"}, "credentials"),
+    ("Write", {"file_path": "../outside.txt", "content": "x"}, "delete"),
+    ("Edit", {"file_path": "link", "old_string": "x", "new_string": "y"}, "delete"),
+    ("apply_patch", {"command": "*** Begin Patch\n*** Delete File: src/app.py\n*** End Patch"}, "delete"),
+    ("apply_patch", {"changes": {"src/app.py": {"type": "delete", "content": ""}}}, "delete"),
+    ("apply_patch", {"changes": {"src/app.py": {"delete": {}}}}, "delete"),
+    ("WebFetch", {"url": "https://example.com", "prompt": "x"}, "unreadable"),
+    ("WebFetch", {"url": "http://169.254.169.254/latest"}, "credentials"),
+    ("WebFetch", {"url": "file:///etc/passwd"}, "unreadable"),
+    ("WebSearch", {"query": "x"}, "tool"),
+    ("Agent", {"prompt": "do it"}, "tool"),
+    ("mcp__files__read", {"path": "src/app.py"}, "spend"),
+    ("mcp__agentroom_evil__send", {}, "spend"),
+    ("anything", {}, "unreadable"),
+    ("anything", {"command": "ls"}, "unreadable"),
+    ("write_stdin", {"chars": "git push\n"}, "unreadable"),
+    ("Bash", {"command": "git push"}, "push"),
+    ("Bash", {"command": "cd src && git -C .. push origin HEAD:main"}, "push"),
+    ("Bash", {"command": "rm -rf src"}, "delete"),
+    ("Bash", {"command": "aws ec2 run-instances"}, "spend"),
+    ("Bash", {"command": "cat .env"}, "credentials"),
+    ("Bash", {"command": "$(cat x) y"}, "unreadable"),
+    ("Bash", {"command": "ls", "env": {"LD_PRELOAD": "x"}}, "unreadable"),
+    ("exec_command", {"cmd": "ls", "shell": "/usr/bin/python3"}, "unreadable"),
+    ("exec_command", {"cmd": ["git", "push"]}, "push"),
+    ("exec_command", {"cmd": ["python3", "-c", "import os; os.system('git push')"]}, "push"),
+    ("exec_command", {"cmd": ["bash", "-lc", "rm -r src"]}, "delete"),
+]
+
+
+def filled(work: Path, raw: dict[str, Any]) -> dict[str, Any]:
+    return {key: value.replace("{work}", str(work)) if isinstance(value, str) else value for key, value in raw.items()}
+
+
+@pytest.mark.parametrize("gate", [Gate(), Gate(confined="commands"), Gate(confined="everything")])
+@pytest.mark.parametrize(("name", "raw"), READS + WORK)
+def test_reading_and_working_in_the_working_directory_needs_no_question(
+    work: Path, gate: Gate, name: str, raw: dict[str, Any]
+) -> None:
+    assert gate.judge(hook(work, name, **filled(work, raw))) == Harmless()
+
+
+@pytest.mark.parametrize("gate", [Gate(), Gate(confined="commands")])
+@pytest.mark.parametrize(("name", "raw", "subject"), ASKED)
+def test_the_four_kinds_and_what_cannot_be_read_are_asked_each_with_its_name(
+    work: Path, gate: Gate, name: str, raw: dict[str, Any], subject: str
+) -> None:
+    asked = gate.judge(hook(work, name, **raw))
+    assert isinstance(asked, Ask)
+    assert asked.subject == subject
+
+
+@pytest.mark.parametrize("command", PROJECT_CODE)
+def test_the_projects_own_code_runs_unasked_only_where_it_is_confined(work: Path, command: str) -> None:
+    asked = Gate().judge(hook(work, "Bash", command=command))
+    assert isinstance(asked, Ask)
+    assert asked.subject == "unreadable"
+    assert Gate(confined="commands").judge(hook(work, "Bash", command=command)) == Harmless()
+    assert Gate(confined="everything").judge(hook(work, "Bash", command=command)) == Harmless()
 
 
 @pytest.mark.parametrize(
     ("name", "raw"),
     [
-        ("Read", {"file_path": ".env"}),
-        ("Read", {"file_path": ".ENV"}),
-        ("Read", {"file_path": "innocent"}),
-        ("Read", {"file_path": "link"}),
-        ("Read", {"file_path": "../outside.txt"}),
-        ("Read", {"file_path": "/etc/passwd"}),
-        ("Read", {"file_path": "~/.ssh/id_ed25519"}),
-        ("Read", {"file_path": ".git/config"}),
-        ("Read", {"file_path": ".claude/settings.json"}),
-        ("Read", {"file_path": "deploy.pem"}),
-        ("Read", {"file_path": "a\x00b"}),
-        ("Read", {}),
-        ("Grep", {"pattern": "KEY", "output_mode": "content"}),
-        ("Glob", {"pattern": "*", "path": "/etc"}),
-        ("Bash", {"command": "ls"}),
-        ("Write", {"file_path": "src/app.py", "content": "x"}),
-        ("WebFetch", {"url": "https://example.com"}),
-        ("Agent", {"prompt": "do it"}),
-        ("mcp__files__read", {"path": "src/app.py"}),
-        ("exec_command", {"cmd": "ls"}),
-        ("write_stdin", {"chars": "git push\n"}),
-        ("anything", {}),
+        ("Bash", {"command": "make test", "dangerouslyDisableSandbox": True}),
+        ("Monitor", {"command": "make test"}),
+        ("exec_command", {"cmd": "make test", "sandbox_permissions": "require_escalated"}),
     ],
 )
-def test_everything_else_is_asked(work: Path, name: str, raw: dict[str, Any]) -> None:
-    assert isinstance(judge(hook(work, name, **raw)), Ask)
+def test_what_asks_to_leave_its_sandbox_is_judged_as_unconfined(work: Path, name: str, raw: dict[str, Any]) -> None:
+    asked = Gate(confined="commands").judge(hook(work, name, **raw))
+    assert isinstance(asked, Ask)
+    assert asked.subject == "unreadable"
+
+
+def test_a_command_is_read_from_where_it_runs(work: Path) -> None:
+    outside = from_hook("t1", "Bash", {"command": "echo x > app.py"}, "/usr", work)
+    asked = Gate(confined="commands").judge(outside)
+    assert isinstance(asked, Ask)
+    assert asked.subject == "delete"
+    within = from_hook("t1", "Bash", {"command": "echo x > app.py"}, str(work / "src"), work)
+    assert Gate(confined="commands").judge(within) == Harmless()
+
+
+def test_the_owners_policy_adds_pauses_and_names_what_is_fine(work: Path) -> None:
+    policy = Policy(ask=("git status",), hosts=("docs.example.org",), secrets=("*.secret.txt",))
+    gate = Gate(policy, "commands")
+    assert isinstance(gate.judge(hook(work, "Bash", command="git status")), Ask)
+    assert isinstance(gate.judge(hook(work, "Read", file_path="a.secret.txt")), Ask)
+    assert gate.judge(hook(work, "WebFetch", url="https://docs.example.org/x", prompt="x")) == Harmless()
+
+
+def test_only_what_was_understood_whole_and_fails_inside_can_be_done_outside(work: Path) -> None:
+    def releasable(gate: Gate, command: str) -> bool:
+        asked = gate.judge(hook(work, "Bash", command=command))
+        assert isinstance(asked, Ask)
+        return asked.releasable
+
+    confined = Gate(confined="commands")
+    assert releasable(confined, "cat .env")
+    assert releasable(confined, "aws ec2 run-instances --count 1")
+    assert not releasable(confined, "rm -rf src")
+    assert not releasable(confined, "cat .env | ./send.sh")
+    assert not releasable(Gate(), "cat .env")
+    assert not releasable(Gate(confined="everything"), "cat .env")
 
 
 def test_a_runtimes_word_that_a_call_only_thinks_does_not_hide_a_command(work: Path) -> None:
     call = Call("1", "think", "", "thinking", "rm -rf /", (), {"command": "rm -rf /"}, work)
-    assert isinstance(judge(call), Ask)
+    assert isinstance(Gate().judge(call), Ask)
 
 
 def test_the_action_shows_the_whole_command_and_where_it_runs(work: Path) -> None:
     command = "cd src && " + " " * 5000 + "; rm -rf ~"
-    asked = judge(hook(work, "Bash", command=command))
+    asked = Gate().judge(hook(work, "Bash", command=command))
     assert isinstance(asked, Ask)
     assert asked.action is not None
     assert command in asked.action
@@ -87,31 +189,31 @@ def test_the_action_shows_the_whole_command_and_where_it_runs(work: Path) -> Non
 
 
 def test_what_is_too_long_to_be_shown_whole_has_no_action(work: Path) -> None:
-    asked = judge(hook(work, "Bash", command="x" * (wire.MAX_TEXT + 1)))
+    asked = Gate().judge(hook(work, "Bash", command="x" * (wire.MAX_TEXT + 1)))
     assert isinstance(asked, Ask)
     assert asked.action is None
     assert len(asked.short) < 200
 
 
 def test_an_edit_says_path_and_counts_and_its_exact_input(work: Path) -> None:
-    asked = judge(hook(work, "Edit", file_path=str(work / "src/app.py"), old_string="print()", new_string="a\nb"))
+    asked = Gate().judge(hook(work, "Edit", file_path=".git/app.py", old_string="print()", new_string="a\nb"))
     assert isinstance(asked, Ask)
-    assert asked.title == "change src/app.py (+2 −1)"
+    assert asked.title.startswith("change .git/app.py (+2 −1): ")
     assert asked.action is not None
     assert '"new_string": "a\\nb"' in asked.action
 
 
 def test_others_learn_no_path_outside_the_working_directory(work: Path) -> None:
-    asked = judge(hook(work, "Read", file_path="/home/alice/diary.txt"))
+    asked = Gate().judge(hook(work, "Read", file_path="/home/alice/diary.txt"))
     assert isinstance(asked, Ask)
     assert "diary" not in asked.short
 
 
 def test_a_patch_names_its_files(work: Path) -> None:
     patch = "*** Begin Patch\n*** Update File: src/app.py\n-print()\n+print(1)\n+print(2)\n*** End Patch"
-    asked = judge(hook(work, "apply_patch", command=patch))
-    assert isinstance(asked, Ask)
-    assert asked.title == "change src/app.py (+2 −1)"
+    call = hook(work, "apply_patch", command=patch)
+    assert call.paths == ("src/app.py",)
+    assert counts(call) == (2, 1)
 
 
 def test_long_texts_are_counted_too() -> None:

@@ -50,7 +50,7 @@ async def test_what_was_declined_does_not_happen_and_the_agent_hears_why(house: 
     house.up()
     house.server.ask(offer(1, house.server.agents[0], "delete"))
     (question,) = await house.until(lambda: house.server.questions(1), "a question")
-    assert question.subject == "tool"
+    assert question.subject == "delete"
     assert question.action.startswith("rm -rf build\n\nin ")
     assert (house.repository / "build").exists()
     house.server.answer(wire.Verdict(key=question.key, verdict="no", answer="keep it", decided_by="alice"))
@@ -313,11 +313,10 @@ async def test_a_fact_that_the_server_can_not_take_does_not_hold_up_the_rest(hou
     house.server.fault = refuse_plans
     house.up()
     house.server.ask(offer(1, house.server.agents[0], "look and slice the test"))
-    (question,) = await house.until(lambda: house.server.questions(1), "a question behind the plan")
+    assert (await house.end_of(1)).state == "done"
     assert house.server.of(1, "plan") == []
     assert house.server.of(1, "notice")
-    house.server.answer(allow(question))
-    assert (await house.end_of(1)).state == "done"
+    assert house.server.of(1, "tool_call")[-1].state in {"done", "failed"}
 
 
 async def test_offline_is_said_once_and_work_goes_on_when_the_server_is_back(house: House) -> None:
