@@ -29,6 +29,8 @@ WORDS = {
     "lapsed": "lapsed to no",
     "gone": "withdrawn",
 }
+ENDS = {"interrupted": "the work was interrupted", "stopped": "the work was stopped", "failed": "the work failed"}
+"""Why a question was withdrawn, where the work has ended before it could be answered."""
 
 
 def grants_for(agent: Agent, member: Member) -> QuerySet[Grant]:
@@ -106,9 +108,9 @@ def whole(approval: Approval) -> bool:
 def lapses_at(agent: Agent, subject: str) -> datetime | None:
     """When a question that is asked now lapses to no; None for never."""
     times = AnswerTimes.objects.filter(agent=agent).first() or AnswerTimes()
-    minutes = {"start": times.start_minutes, "question": times.question_minutes}.get(
-        subject, times.four_minutes if subject in FOUR else times.tool_minutes
-    )
+    minutes = {
+        "start": times.start_minutes, "question": times.question_minutes, "ask": times.question_minutes,
+    }.get(subject, times.four_minutes if subject in FOUR else times.tool_minutes)  # fmt: skip
     return timezone.now() + timedelta(minutes=minutes) if minutes else None
 
 
@@ -201,7 +203,8 @@ def already(approval: Approval) -> str:
         return "The time to answer has passed; it lapses to no."
     if approval.decided_by is not None:
         return f"{approval.decided_by.username} was first: {WORDS[approval.verdict]}."
-    return f"It no longer waits: {WORDS[approval.verdict]}."
+    ended = approval.turn.status if approval.verdict == "gone" else ""
+    return f"It no longer waits: {ENDS.get(ended, WORDS[approval.verdict])}."
 
 
 def close(turn: Turn, verdict: str = "gone", *, keys: Sequence[str] | None = None) -> int:

@@ -13,7 +13,7 @@ from django.utils.dateparse import parse_date
 from django.views.decorators.http import require_GET, require_POST
 
 from approvals import consent, turns
-from approvals.models import Approval
+from approvals.models import Approval, Turn
 from approvals.views.turns import after
 from messaging import sign_in
 from messaging.render import controls
@@ -68,7 +68,9 @@ def outcome(user: User, approval: Approval) -> str:
     """How it was decided, to whoever looks at it now."""
     if approval.decided_by_id == user.pk:
         answered = approval.subject == Approval.Subject.QUESTION and approval.verdict == "once"
-        return "You answered it." if answered else OWN_WORDS[approval.verdict]
+        words = "You answered it." if answered else OWN_WORDS[approval.verdict]
+        lost = approval.verdict != "no" and approval.turn.status == Turn.Status.INTERRUPTED
+        return f"{words} The work was interrupted; what it did last is not known." if lost else words
     return consent.already(approval)
 
 
