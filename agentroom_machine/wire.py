@@ -87,6 +87,8 @@ class AgentConfig(Wire):
     model: str = ""
     share_diffs: bool = False
     worktree_per_room: bool = False
+    wake_for_mail: bool = False
+    """Mail starts this agent when it is asleep."""
     paused: bool = False
 
 
@@ -111,6 +113,7 @@ class AgentEdit(Wire):
     model: Annotated[str, StringConstraints(max_length=100)] | None = None
     share_diffs: bool | None = None
     worktree_per_room: bool | None = None
+    wake_for_mail: bool | None = None
     paused: bool | None = None
     here: bool = False
 
@@ -127,6 +130,13 @@ class AgentSeen(AgentConfig):
 
 
 # --- the loop -------------------------------------------------------------------------------------------------------
+
+
+class Kept(Wire):
+    """A live session: one agent's, in one room."""
+
+    agent_id: int
+    room_id: int
 
 
 class SyncRequest(Wire):
@@ -150,6 +160,8 @@ class SyncRequest(Wire):
     """How many more turns fit."""
     asleep: list[int] = Field(default_factory=list)
     """Agents without a live session."""
+    live: list[Kept] | None = None
+    """The live sessions, so that mail goes into one that is there; None from a daemon that only knows ``asleep``."""
     problems: dict[int, Line] = Field(default_factory=dict)
     """Agents that can't run, and why, in words for the owner."""
     confined: dict[int, Line] = Field(default_factory=dict)
@@ -176,6 +188,22 @@ class Said(Wire):
     body: str
 
 
+class Notice(Wire):
+    """A letter that waits in the agent's inbox. Its text comes by the inbox call, which alone marks it read."""
+
+    number: int
+    """Its number in the room."""
+    from_: Annotated[str, Field(alias="from")]
+    """The handle of who wrote it."""
+    subject: str = ""
+    preview: str = ""
+    """Its beginning, bounded; or what a receipt says: accepted, declined, done."""
+    in_the_name_of: str = ""
+    """The person behind it; empty where nobody stands behind it."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True, validate_by_name=True, serialize_by_alias=True)
+
+
 class Offer(Wire):
     """A turn that may run here, once ``start`` said so."""
 
@@ -188,8 +216,14 @@ class Offer(Wire):
     """Number of the room's memory; another one than last time: begin a new session."""
     principal: str
     principal_is_owner: bool
+    cause: Literal["message", "mail"] = "message"
+    """Mail: the body only says that something waits in the inbox; ``notices`` say what."""
     author: str
     body: str
+    notices: list[Notice] = Field(default_factory=list)
+    """Mail in the principal's name that goes along with this turn."""
+    mcp_url: str = ""
+    """Where the session finds the tools for its inbox; empty for none."""
     attachments: list[Attached] = Field(default_factory=list)
     context: list[Said] = Field(default_factory=list)
     """What was said in the room since this agent's last turn, oldest first, bounded."""
@@ -216,7 +250,24 @@ class SyncReply(Wire):
     verdicts: list[Verdict] = Field(default_factory=list)
     undo: list[int] = Field(default_factory=list)
     """Ended turns whose changes the owner wants back; told until an UndoneFact says what became of it."""
+    keep: list[Kept] = Field(default_factory=list)
+    """Sessions to keep live: their agent waits for an answer to what it sent in the last day."""
     max_running: int = 2
+
+
+class ConnectionNew(Wire):
+    """POST /api/machine/connections: the token of one agent's session in one room, for the tools at ``mcp_url``.
+
+    The machine makes the token itself and sends only its hash. It takes the place of the one before.
+    """
+
+    agent_id: int
+    room_id: int
+    token_hash: Sha256
+
+
+class ConnectionMade(Wire):
+    id: int
 
 
 class StartRequest(Wire):

@@ -2,60 +2,174 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 
-from approvals.models import Approval, Turn
-from rooms.access import seated
-from rooms.models import Agent, Member, Room, User
+from django.db.models import Count, QuerySet
+from django.utils import timezone
+
+from approvals import reported
+from approvals.models import Approval, Report, Turn
+from messaging.models import Recipient
+from rooms.access import ABSENT, seated
+from rooms.errors import NotFound
+from rooms.models import Agent, Connection, Member, Room, User
+
+BY_HAND = timedelta(minutes=3)
+"""How long after its last call an agent that somebody runs by hand counts as there."""
+RUNTIMES = ("claude", "codex", "opencode", "gemini", "demo")
 
 
 @dataclass(frozen=True, slots=True)
 class Status:
     state: str
-    """available, working, waiting, offline, asleep, paused or blocked."""
+    """available, working, waiting, offline, asleep, paused, blocked or usage_limited."""
     words: str
+    since: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AgentLive:
+    handle: str
+    display_name: str
+    runtime: str
+    """claude, codex, opencode, gemini, demo; any other is ``agent``, so that no command line is told."""
+    role: str
+    state: str
+    """available, busy, waiting, blocked, usage_limited, asleep, offline or paused."""
+    words: str
+    since: datetime | None
+    unread: int
+    ticket: str
+    note: str
+    until: datetime | None
+    owner: str
+
+
+def live(seat: Member) -> list[AgentLive]:
+    """Every agent of the caller's room, itself included, by handle."""
+    if not seated(seat.room_id).filter(pk=seat.pk, agent__isnull=False, agent__retired_at=None).exists():
+        raise NotFound(ABSENT)
+    seats = _agents(seat.room_id)
+    found, reports = standings(seats), reported.standing([other.pk for other in seats])
+    unread = {
+        row["member"]: row["unread"]
+        for row in Recipient.objects.filter(member__in=seats, read_at=None)
+        .values("member")
+        .annotate(unread=Count("pk"))
+    }
+    people = [other.agent.owner_id for other in seats if other.agent]
+    owners = dict(Member.objects.filter(room=seat.room_id, user__in=people).values_list("user_id", "handle"))
+    return [
+        _live(other, other.agent, found[other.pk], reports.get(other.pk), unread.get(other.pk, 0), owners)
+        for other in seats
+        if other.agent is not None
+    ]
+
+
+def _live(
+    seat: Member, agent: Agent, status: Status, report: Report | None, unread: int, owners: dict[int, str]
+) -> AgentLive:
+    return AgentLive(
+        handle=seat.handle,
+        display_name=seat.name or agent.display_name,
+        runtime=agent.runtime if agent.runtime in RUNTIMES else "agent",
+        role=agent.role,
+        state="busy" if status.state == "working" else status.state,
+        words=status.words,
+        since=status.since,
+        unread=unread,
+        ticket=report.ticket if report else "",
+        note=report.note if report else "",
+        until=report.until if report and report.status == "usage_limited" else None,
+        owner=owners.get(agent.owner_id, agent.owner.username),
+    )
 
 
 def statuses(room: Room) -> dict[int, Status]:
     """Each seated agent's status in this room, by the seat's id."""
-    seats = list(
-        seated(room).filter(is_agent=True, agent__isnull=False).select_related("agent__machine", "agent__owner")
+    return standings(_agents(room.pk))
+
+
+def _agents(room_id: int) -> list[Member]:
+    return list(
+        seated(room_id)
+        .filter(is_agent=True, agent__isnull=False)
+        .select_related("agent__machine", "agent__owner")
+        .order_by("handle")
     )
-    agents = [seat.agent_id for seat in seats]
-    running = set(Turn.objects.filter(room=room, agent__in=agents, status="running").values_list("agent_id", flat=True))
-    waits = set(
-        Approval.objects.filter(verdict="", turn__room=room, turn__agent__in=agents).values_list(
-            "turn__agent_id", flat=True
-        )
+
+
+def standings(seats: Sequence[Member]) -> dict[int, Status]:
+    """How the agents on these seats of one room stand there, by the seat's id."""
+    if not seats:
+        return {}
+    room, agents = seats[0].room_id, [seat.agent_id for seat in seats]
+    turns = Turn.objects.filter(room=room, agent__in=agents, status="running")
+    running = dict(turns.values_list("agent_id", "started_at"))
+    waits = dict(_waits().filter(turn__room=room, turn__agent__in=agents).values_list("turn__agent", "created_at"))
+    reports = reported.standing([seat.pk for seat in seats])
+    by_hand = set(
+        Connection.objects.filter(
+            room=room, agent__in=agents, machine=None, revoked_at=None, last_used_at__gt=timezone.now() - BY_HAND
+        ).values_list("agent_id", flat=True)
     )
     return {
-        seat.pk: _status(seat.agent, seat.agent_id in running, seat.agent_id in waits) for seat in seats if seat.agent
-    }
+        seat.pk: _status(
+            seat.agent, running.get(seat.agent_id or 0), waits.get(seat.agent_id or 0), reports.get(seat.pk),
+            by_hand=seat.agent_id in by_hand,
+        )
+        for seat in seats
+        if seat.agent
+    }  # fmt: skip
 
 
-def _status(agent: Agent, running: bool, waits: bool) -> Status:
-    if agent.machine is None or not agent.machine.connected:
-        return Status("offline", "offline")
+def _waits() -> QuerySet[Approval]:
+    """What an agent waits for. What it asked its owner and went on is not among it."""
+    return Approval.objects.filter(verdict="").exclude(subject=Approval.Subject.ASK)
+
+
+def _status(
+    agent: Agent,
+    running: datetime | None,
+    waits: datetime | None,
+    report: Report | None = None,
+    *,
+    by_hand: bool = False,
+) -> Status:
+    machine = agent.machine
+    here = machine is not None and machine.connected
+    if machine is None or not (here or by_hand):
+        return Status("offline", "offline", machine.last_seen_at if machine else None)
     if waits:
-        return Status("waiting", f"waiting for {agent.owner.username}")
+        return Status("waiting", f"waiting for {agent.owner.username}", waits)
     if running:
-        return Status("working", "working")
+        return Status("working", "working", running)
     if agent.paused_at is not None:
-        return Status("paused", "paused")
-    if str(agent.pk) in agent.machine.problems:
+        return Status("paused", "paused", agent.paused_at)
+    if report is not None:
+        return Status(report.status, _words(report), report.at)
+    if here and str(agent.pk) in machine.problems:
         return Status("blocked", "blocked")
-    if agent.pk in agent.machine.asleep:
+    if agent.pk in machine.asleep and not by_hand:
         return Status("asleep", "asleep")
     return Status("available", "available")
+
+
+def _words(report: Report) -> str:
+    if report.status == "usage_limited":
+        return f"usage-limited until {report.until:%Y-%m-%d %H:%M %Z}" if report.until else "usage-limited"
+    return report.status
 
 
 def agent_status(owner: User, agent: Agent) -> Status:
     """An agent's status over all rooms, for its owner alone, with the reason when it can't run."""
     turns = Turn.objects.filter(agent=agent)
     waiting = turns.filter(status__in=Turn.WAITING).count()
-    status = _status(
-        agent, turns.filter(status="running").exists(), Approval.objects.filter(verdict="", turn__agent=agent).exists()
-    )
+    running = turns.filter(status="running").values_list("started_at", flat=True).first()
+    waits = _waits().filter(turn__agent=agent).values_list("created_at", flat=True).first()
+    status = _status(agent, running, waits)
     if status.state == "waiting":
         return Status("waiting", "waiting for you" if agent.owner_id == owner.pk else status.words)
     if status.state == "blocked" and agent.machine is not None:

@@ -105,7 +105,10 @@ class Turn(models.Model):
     machine = models.ForeignKey(Machine, models.SET_NULL, null=True, blank=True, related_name="turns")
     claim_id = models.CharField(max_length=100, blank=True)
     journal_id = models.CharField(max_length=100, blank=True)
-    cause = models.CharField(max_length=10, choices=[("message", "message"), ("mail", "mail")], default="message")
+    cause = models.CharField(
+        max_length=10, choices=[("message", "message"), ("mail", "mail"), ("ask", "ask")], default="message"
+    )
+    """A person's message, agents' mail, or an agent's own question to its owner (which runs nothing)."""
     status = models.CharField(max_length=12, choices=Status.choices)
     note = models.CharField(max_length=2000, blank=True)
     """Why it ended so."""
@@ -125,7 +128,9 @@ class Turn(models.Model):
 
     class Meta:
         constraints: ClassVar = [
-            models.UniqueConstraint(fields=["entry", "agent"], name="one_turn_per_message_and_agent"),
+            models.UniqueConstraint(
+                fields=["entry", "agent"], condition=~Q(cause="mail"), name="one_turn_per_message_and_agent"
+            ),
             models.UniqueConstraint(fields=["agent"], condition=Q(status="running"), name="one_running_turn_per_agent"),
             models.CheckConstraint(
                 condition=Q(
@@ -136,7 +141,7 @@ class Turn(models.Model):
                 ),
                 name="turn_status_known",
             ),
-            models.CheckConstraint(condition=Q(cause__in=["message", "mail"]), name="turn_cause_known"),
+            models.CheckConstraint(condition=Q(cause__in=["message", "mail", "ask"]), name="turn_cause_known"),
             models.CheckConstraint(
                 condition=Q(
                     status__in=["done", "failed", "stopped", "interrupted", "refused", "cancelled"],
@@ -158,13 +163,42 @@ class Turn(models.Model):
 
 
 class Mail(models.Model):
-    """A further message that a mail turn answers, beside ``Turn.entry``: always of the same principal."""
+    """Further mail that a mail turn is about, beside ``Turn.entry``: always of the same principal.
+
+    A receipt starts a turn on the message that it is about, which its reader wrote; the receipt itself stands here.
+    """
 
     turn = models.ForeignKey(Turn, models.CASCADE, related_name="mail")
     entry = models.ForeignKey(Entry, models.CASCADE, related_name="+")
 
     class Meta:
         constraints: ClassVar = [models.UniqueConstraint(fields=["turn", "entry"], name="mail_once_in_a_turn")]
+
+
+class Report(models.Model):
+    """What an agent last said of itself in a room: a projection of its status entries, for speed."""
+
+    class Status(models.TextChoices):
+        WORKING = "working"
+        BLOCKED = "blocked"
+        USAGE_LIMITED = "usage_limited"
+        AVAILABLE = "available"
+
+    member = models.OneToOneField(Member, models.CASCADE, related_name="report")
+    status = models.CharField(max_length=15, choices=Status.choices)
+    note = models.CharField(max_length=2000, blank=True)
+    ticket = models.CharField(max_length=200, blank=True)
+    until = models.DateTimeField(null=True, blank=True)
+    turn = models.BigIntegerField(null=True, blank=True)
+    """Id of the turn that it spoke from."""
+    at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        constraints: ClassVar = [
+            models.CheckConstraint(
+                condition=Q(status__in=["working", "blocked", "usage_limited", "available"]), name="report_status_known"
+            ),
+        ]
 
 
 class Exchange(models.Model):
@@ -189,6 +223,8 @@ class Approval(models.Model):
         UNREADABLE = "unreadable"
         TOOL = "tool"
         QUESTION = "question"
+        ASK = "ask"
+        """An agent asks its owner something and goes on; the answer comes as mail and grants nothing."""
 
     class Verdict(models.TextChoices):
         OPEN = ""
@@ -231,7 +267,7 @@ class Approval(models.Model):
             models.CheckConstraint(
                 condition=Q(
                     subject__in=[
-                        "start", "push", "delete", "spend", "credentials", "unreadable", "tool", "question",
+                        "start", "push", "delete", "spend", "credentials", "unreadable", "tool", "question", "ask",
                     ]
                 ),
                 name="approval_subject_known",

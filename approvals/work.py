@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
+from django.conf import settings
 from django.utils import timezone
 
 from agentroom_machine import wire
-from approvals import turns
+from approvals import mailbox, turns
 from approvals.models import Approval, Turn
 from messaging import log, nudge
-from messaging.models import Entry
+from messaging.models import Entry, Recipient
 from rooms.access import lock_machine, lock_rooms
 from rooms.errors import Conflict
 from rooms.models import Agent, Machine, Member
@@ -129,6 +130,7 @@ def sync(machine: Machine, request: wire.SyncRequest, *, since: datetime) -> tup
         stop=stop,
         verdicts=verdicts,
         undo=undo,
+        keep=_keep(machine),
         max_running=machine.max_running,
     )
     return reply, bool(offers or withdrawn or stop or verdicts or undo)
@@ -153,12 +155,26 @@ def _new_offers(
     for turn in turns.queue_of(ready):
         if len(offers) >= slots:
             break
-        if turn.cause == "mail" and turn.agent_id in request.asleep and not turn.agent.wake_for_mail:
+        if turn.cause == "mail" and not _is_live(turn, request) and not turn.agent.wake_for_mail:
             continue  # mail starts no process
         if turn.agent_id not in busy and turns.offer(turn, machine):
             busy.add(turn.agent_id)
             offers.append(turn)
     return offers
+
+
+def _is_live(turn: Turn, request: wire.SyncRequest) -> bool:
+    """Whether the agent has a session in this very room; of an older daemon, whether it has one anywhere."""
+    if request.live is None:
+        return turn.agent_id not in request.asleep
+    return any((session.agent_id, session.room_id) == (turn.agent_id, turn.room_id) for session in request.live)
+
+
+def _keep(machine: Machine) -> list[wire.Kept]:
+    """Sessions of agents that wrote to somebody in the last day and have no answer yet."""
+    awaited = Recipient.objects.filter(awaited_until__gt=timezone.now()).values("entry__author")
+    seats = Member.objects.filter(agent__machine=machine, left_at=None, pk__in=awaited).order_by("pk")
+    return [wire.Kept(agent_id=seat.agent_id, room_id=seat.room_id) for seat in seats if seat.agent_id]
 
 
 def _verdicts(machine: Machine, request: wire.SyncRequest, since: datetime) -> list[wire.Verdict]:
@@ -184,13 +200,16 @@ def config(agent: Agent) -> wire.AgentConfig:
     return wire.AgentConfig(
         id=agent.pk, handle=agent.handle, display_name=agent.display_name, role=agent.role, runtime=agent.runtime,
         workdir=agent.workdir, model=agent.model, share_diffs=agent.share_diffs,
-        worktree_per_room=agent.worktree_per_room, paused=agent.paused_at is not None,
+        worktree_per_room=agent.worktree_per_room, wake_for_mail=agent.wake_for_mail,
+        paused=agent.paused_at is not None,
     )  # fmt: skip
 
 
 def _as_offer(turn: Turn) -> wire.Offer:
     seat = Member.objects.get(room=turn.room_id, agent=turn.agent_id)
-    author, messages = turn.entry.author, turns.messages(turn)
+    messages = turns.messages(turn)
+    author = messages[0].author
+    letters = turns.name_in_offer(turn)
     return wire.Offer(
         turn_id=turn.pk,
         claim_id=turn.claim_id,
@@ -200,8 +219,11 @@ def _as_offer(turn: Turn) -> wire.Offer:
         memory=seat.memory,
         principal=turn.principal.username if turn.principal else "",
         principal_is_owner=turn.principal_id == turn.agent.owner_id,
+        cause="mail" if turn.cause == "mail" else "message",
         author=author.handle if author else "",
-        body=_body(messages),
+        body=_waits(len(letters)) if turn.cause == "mail" else turn.entry.body,
+        notices=_notices(letters),
+        mcp_url=f"{settings.PUBLIC_URL}/mcp",
         attachments=[
             wire.Attached(sha256=file.sha256, name=file.name, content_type=file.content_type, size=file.size)
             for entry in messages
@@ -212,11 +234,22 @@ def _as_offer(turn: Turn) -> wire.Offer:
     )
 
 
-def _body(messages: Sequence[Entry]) -> str:
-    """The words that are asked; where several wrote, each under who it was."""
-    if len(messages) == 1:
-        return messages[0].body
-    return "\n\n".join(f"{entry.author.handle if entry.author else ''} wrote:\n{entry.body}" for entry in messages)
+def _waits(count: int) -> str:
+    """All that a mail turn says; who wrote and how the letters begin stands in its notices."""
+    letters = "A letter waits" if count == 1 else f"{count} letters wait"
+    return f"{letters} in your inbox. Read with agents_read_inbox, and answer with agents_reply or agents_ack."
+
+
+def _notices(letters: Sequence[Recipient]) -> list[wire.Notice]:
+    """Who wrote, about what, and how it begins: never the whole text."""
+    return [
+        wire.Notice(
+            number=letter.number, from_=letter.from_handle, subject=letter.subject,
+            preview=mailbox.preview(letter.body) if letter.kind in ("message", "answer") else letter.kind,
+            in_the_name_of=letter.in_the_name_of or "",
+        )
+        for letter in mailbox.as_letters(letters)
+    ]  # fmt: skip
 
 
 def _context(turn: Turn, seat: Member) -> list[wire.Said]:

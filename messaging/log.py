@@ -109,7 +109,10 @@ def append(room_id: int, *new: New) -> list[Entry]:
         body_hash = content_hash(item.subject, item.body, item.data)
         key = (item.author.pk if item.author else None, item.connection, item.client_id)
         if item.client_id and (old := known.get(key)) is not None:
-            if old.body_hash != body_hash or old.room_id != room_id:
+            about = (item.kind, item.topic, item.ticket, item.parent_seq)
+            if (old.body_hash, old.room_id) != (body_hash, room_id) or about != (
+                old.kind, old.topic, old.ticket, old.parent_seq,
+            ):  # fmt: skip
                 raise Conflict("The same client_id was used before with another content.", field="client_id")
             result.append(old)
             continue

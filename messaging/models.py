@@ -109,13 +109,32 @@ class Recipient(models.Model):
     entry = models.ForeignKey(Entry, models.CASCADE, related_name="recipients")
     member = models.ForeignKey(Member, models.CASCADE, related_name="inbox")
     seq = models.PositiveBigIntegerField()
+    principal = models.BigIntegerField(null=True, blank=True)
+    """Id of the user in whose name it came: the entry's."""
+    held = models.BooleanField(default=False)
+    """Not for the eyes of a turn: its words come as a turn of their own, or the agent's owner has not let it in."""
+    notice_turn = models.BigIntegerField(null=True, blank=True)
+    """The turn whose offer names it."""
     noticed_at = models.DateTimeField(null=True, blank=True)
     read_at = models.DateTimeField(null=True, blank=True)
+    awaited_until = models.DateTimeField(null=True, blank=True)
+    """So long its sender, an agent, waits for an answer; None once there is one."""
 
     class Meta:
         constraints: ClassVar = [models.UniqueConstraint(fields=["entry", "member"], name="recipient_once")]
+        # A read of an inbox touches the rows that it returns and no others.
         indexes: ClassVar = [
             models.Index(fields=["member", "seq"], condition=Q(read_at=None), name="recipient_unread"),
+            models.Index(
+                fields=["member", "principal", "seq"], condition=Q(read_at=None, held=False), name="recipient_in_turn"
+            ),
+            models.Index(fields=["member", "seq"], name="recipient_mail"),
+            models.Index(
+                fields=["member", "principal", "seq"], condition=Q(held=False), name="recipient_mail_in_turn"
+            ),
+            models.Index(
+                fields=["awaited_until"], condition=Q(awaited_until__isnull=False), name="recipient_awaited"
+            ),
         ]
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from approvals.turns.answering import answer, lapse
 from approvals.turns.asking import WEB, ask
+from approvals.turns.inbox import inbox, name_in_offer
 from approvals.turns.own import RETRIABLE, cancel, change, own_turn, place, retry
-from approvals.turns.passing import send
-from approvals.turns.running import allowed, finish, held, messages, offer, queue_of, start, take_back
+from approvals.turns.passing import letter, reply, request, send, speaking, was_answered
+from approvals.turns.running import allowed, end_moot, finish, held, messages, offer, queue_of, start, take_back
 from approvals.turns.steps import end, notice, queue, tell
 from approvals.turns.undoing import keep_undo, undone, undos_waiting
 
@@ -19,22 +20,30 @@ __all__ = [
     "cancel",
     "change",
     "end",
+    "end_moot",
     "finish",
     "held",
+    "inbox",
     "keep_undo",
     "lapse",
+    "letter",
     "messages",
+    "name_in_offer",
     "notice",
     "offer",
     "own_turn",
     "place",
     "queue",
     "queue_of",
+    "reply",
+    "request",
     "retry",
     "send",
+    "speaking",
     "start",
     "take_back",
     "tell",
     "undone",
     "undos_waiting",
+    "was_answered",
 ]

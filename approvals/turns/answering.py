@@ -9,6 +9,7 @@ from django.utils import timezone
 
 from approvals import audit, consent
 from approvals.models import Approval, Grant, Turn
+from approvals.turns.hearing import hear
 from approvals.turns.steps import end, queue
 from rooms.access import ABSENT, lock_rooms
 from rooms.errors import Conflict, Invalid, NotFound, Refused
@@ -54,6 +55,8 @@ def answer(
         end(turn, Turn.Status.REFUSED, by=user, note=note)
     elif start:
         queue(turn, "asked", by=user.username)
+    if approval.subject == Approval.Subject.ASK:
+        hear(approval, user)
     if verdict == "never":
         _refuse_the_others(user, turn)
     return approval
@@ -94,6 +97,8 @@ def _lapse(approval_id: int, room_id: int) -> int:
     approval = _question(approval_id)
     if approval.subject == Approval.Subject.START:
         end(approval.turn, Turn.Status.REFUSED, note="Nobody answered in time.")
+    if approval.subject == Approval.Subject.ASK:
+        hear(approval, None)
     return 1
 
 

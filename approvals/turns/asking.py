@@ -95,7 +95,12 @@ def put_to_owner(turn: Turn, seat: Member, *, action: str, way: str = "", over: 
 
 
 def asker(turn: Turn) -> str:
-    return turn.entry.author.handle if turn.entry.author else ""
+    """Whose words they are: for a receipt that of its writer, not of the agent that reads it."""
+    author = turn.entry.author
+    if turn.cause == "mail" and author is not None and author.agent_id == turn.agent_id:
+        first = turn.mail.select_related("entry__author").order_by("entry__seq").first()
+        author = first.entry.author if first is not None else author
+    return author.handle if author else ""
 
 
 def used(turn: Turn, principal: Member) -> None:

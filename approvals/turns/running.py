@@ -11,9 +11,10 @@ from typing import Any
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from approvals import consent, limits
+from approvals import consent, limits, reported
 from approvals.models import Approval, Grant, Turn
 from approvals.turns.asking import put_to_owner
+from approvals.turns.inbox import delivered, handed_over, let_in, moot
 from approvals.turns.steps import audit_step, end, tell, told
 from messaging import log
 from messaging.models import Entry
@@ -21,6 +22,8 @@ from rooms.access import lock_rooms, seated
 from rooms.errors import Conflict
 from rooms.models import Machine, Member
 from rooms.rules import rule
+
+READ = "Its mail was read already."
 
 
 def allowed(turn: Turn) -> str:
@@ -68,6 +71,9 @@ def offer(turn: Turn, machine: Machine) -> bool:
     if why := allowed(turn):
         end(turn, Turn.Status.CANCELLED, note=why)
         return False
+    if moot(turn):
+        end(turn, Turn.Status.CANCELLED, note=READ)
+        return False
     if held(turn):
         return False
     if not approved(turn) and (over := limits.reached(turn)):
@@ -87,9 +93,21 @@ def offer(turn: Turn, machine: Machine) -> bool:
     return bool(won)
 
 
+def end_moot(seat: Member) -> None:
+    """End what waits to tell an agent of mail that it has read by now. Under the room's lock."""
+    waiting = Turn.objects.filter(
+        room=seat.room_id, agent=seat.agent_id, cause="mail", status__in=[Turn.Status.ASKED, Turn.Status.QUEUED]
+    )
+    for turn in waiting.select_related("agent__owner", "agent__machine", "room", "entry", "principal").order_by("pk"):
+        if moot(turn):
+            end(turn, Turn.Status.CANCELLED, note=READ)
+
+
 def held(turn: Turn) -> bool:
-    """Whether this is mail of agents that have paused among themselves."""
-    return turn.cause == "mail" and limits.paused(turn.room_id)
+    """Whether this is mail that waits: agents have paused among themselves, or this one said that it can't."""
+    if turn.cause != "mail":
+        return False
+    return limits.paused(turn.room_id) or reported.holds_mail(turn.room_id, turn.agent_id) is not None
 
 
 def _ask_after_all(turn: Turn, over: str) -> None:
@@ -97,14 +115,19 @@ def _ask_after_all(turn: Turn, over: str) -> None:
     seat = seated(turn.room_id).filter(agent=turn.agent_id).first()
     if seat is not None and Turn.objects.filter(pk=turn.pk, status=Turn.Status.QUEUED).update(status="asked"):
         turn.status = Turn.Status.ASKED
+        let_in(turn, held=True)
         tell(turn, "asked")
         put_to_owner(turn, seat, action="\n\n".join(entry.body for entry in messages(turn)), over=over)
 
 
 def messages(turn: Turn) -> list[Entry]:
-    """What a turn answers: the message that asked, and for a mail turn what came after it."""
-    more = turn.mail.select_related("entry__author").order_by("entry__seq")
-    return [turn.entry, *(mail.entry for mail in more)]
+    """What a turn answers: the message that asked, and for a mail turn what came after it.
+
+    Where a receipt began it, that alone: the message that it is about is the agent's own.
+    """
+    more = [mail.entry for mail in turn.mail.select_related("entry__author").order_by("entry__seq")]
+    own = turn.cause == "mail" and turn.entry.author is not None and turn.entry.author.agent_id == turn.agent_id
+    return more if own and more else [turn.entry, *more]
 
 
 def take_back(turn: Turn) -> bool:
@@ -143,7 +166,11 @@ def start(machine: Machine, turn_id: int, *, claim_id: str, journal_id: str) -> 
         return "The agent is at work on another turn."
     if held(turn):
         take_back(turn)
-        return "Its mail waits until a person writes."
+        paused = limits.paused(turn.room_id)
+        return "Its mail waits until a person writes." if paused else "Its agent takes no mail now."
+    if moot(turn):
+        end(turn, Turn.Status.CANCELLED, note=READ)
+        return READ
     now = timezone.now()
     if not Turn.objects.filter(pk=turn.pk, status=Turn.Status.OFFERED, claim_id=claim_id).update(
         status=Turn.Status.RUNNING, started_at=now
@@ -151,6 +178,10 @@ def start(machine: Machine, turn_id: int, *, claim_id: str, journal_id: str) -> 
         raise Conflict("That turn may not run any more.")
     turn.status, turn.started_at = Turn.Status.RUNNING, now
     tell(turn, "running", confined=machine.confined.get(str(turn.agent_id)) == "")
+    if (seat := Member.objects.filter(room=turn.room_id, agent=turn.agent_id).first()) is not None:
+        reported.started(seat)
+        delivered(turn, seat)
+    handed_over(turn)
     audit_step(turn, "start", who=turn.agent.handle, decision="running")
     return now
 

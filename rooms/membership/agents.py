@@ -75,6 +75,8 @@ def edit_agent(owner: User, handle: str, edit: wire.AgentEdit, machine: Machine 
         agent.share_diffs = edit.share_diffs
     if edit.worktree_per_room is not None:
         agent.worktree_per_room = edit.worktree_per_room
+    if edit.wake_for_mail is not None:
+        agent.wake_for_mail = edit.wake_for_mail
     agent.save()
     for machine_id in {before, agent.machine_id}:
         if machine_id is not None:

@@ -137,7 +137,9 @@ def test_waiting_mail_of_one_person_shares_a_turn(kitchen: Kitchen) -> None:
     assert not Turn.objects.filter(entry=second).exists()
     assert Mail.objects.get(turn=first).entry == second
     [offer] = kitchen.danas.take()
-    assert offer.body == "claude wrote:\nfirst\n\nclaude wrote:\nsecond"
+    assert offer.cause == "mail"
+    assert [notice.preview for notice in offer.notices] == ["first", "second"]
+    assert "first" not in offer.body
 
 
 def test_mail_of_two_people_never_does(kitchen: Kitchen) -> None:
@@ -182,7 +184,7 @@ def test_what_was_approved_covers_nothing_that_came_later(kitchen: Kitchen) -> N
     later = kitchen.turn(send(kitchen, kitchen.claude, source, "gemini", "and delete it all"))
     assert later.status == "asked"
     [offer] = kitchen.danas.take()
-    assert offer.body == "harmless"
+    assert [notice.preview for notice in offer.notices] == ["harmless"]
 
 
 def test_mail_wakes_no_agent_that_sleeps_unless_its_owner_says_so(kitchen: Kitchen) -> None:
