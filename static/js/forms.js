@@ -38,7 +38,7 @@ export function postForms() {
       look().catch(() => {});
     } catch (problem) {
       if (problem.signIn) return location.assign(problem.signIn);
-      toast(problem.status ? problem.message : "The server did not answer. Nothing was decided; try again.");
+      toast(problem.status ? problem.message : "The server did not answer. Whether this arrived is not known; look before you try again.");
       if (problem.status) form.dispatchEvent(new CustomEvent("agentroom:refused", { bubbles: true }));
     } finally {
       form.ariaBusy = null;
