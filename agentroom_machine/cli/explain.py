@@ -36,8 +36,8 @@ MAX_LINE = 1_000_000
 def explain(command: str | None, jsonl: bool, confined: bool, policy_file: Path | None, workdir: Path | None) -> None:
     """Says what COMMAND would do if an agent ran it, and why. It runs nothing.
 
-    Kinds are push, delete, spend, credentials and unreadable. For now a turn asks you about every command, whatever
-    its kind; what this finds harmless is what need not be asked once turns go by it.
+    Kinds are push, delete, spend, credentials and unreadable: a turn asks you about these, whatever was granted.
+    What is none of them runs unasked.
     """
     policy = _policy(policy_file)
     place = workdir or Path.cwd()
@@ -66,7 +66,7 @@ def _policy(path: Path | None) -> Policy:
 def words(reading: Reading) -> list[str]:
     """A reading in lines for a person."""
     if reading.kind is None:
-        return ["none of the four kinds", f"  {reading.why}.", "  A turn asks you about it all the same, for now."]
+        return ["runs unasked", f"  {reading.why}."]
     lines = [f"asks you first: {reading.kind}", f"  {reading.why}."]
     if reading.part:
         lines.append(f"  in: {reading.part}")

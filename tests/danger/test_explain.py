@@ -18,11 +18,11 @@ def test_it_says_what_would_happen_and_why() -> None:
     assert told.returncode == 0
     assert told.stdout.startswith("asks you first: push\n")
     assert "in: git push" in told.stdout
-    assert explain("ls").stdout.startswith("none of the four kinds\n")
+    assert explain("ls").stdout.startswith("runs unasked\n")
 
 
 def test_unconfined_is_another_answer() -> None:
-    assert explain("make").stdout.startswith("none of the four kinds")
+    assert explain("make").stdout.startswith("runs unasked")
     assert explain("--unconfined", "make").stdout.startswith("asks you first: unreadable")
 
 
