@@ -19,9 +19,9 @@ import pytest
 
 from tests.live import Person, until
 from tests.live.processes import ROOT, Process, surroundings
-from tests.live.server import free_port
 from tests.live.stack import Stack
 from tests.live.stored import Stored
+from tests.ports import free_port
 
 PASSWORD = "correct horse battery"
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import signal
-import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -16,6 +15,7 @@ from tests.live.processes import ROOT, Process, surroundings
 from tests.live.stack import Stack
 from tests.live.stored import Stored, StoredEntry, StoredQuestion, StoredTurn
 from tests.live.waiting import until
+from tests.ports import free_port
 
 
 class Live:
@@ -161,10 +161,3 @@ class Live:
 
     def _daemons(self) -> str:
         return "\n".join(m.daemon.said()[-2000:] for m in self.machines if m.daemon is not None)
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
