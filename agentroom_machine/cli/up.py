@@ -10,7 +10,7 @@ import signal
 import sys
 import time
 from collections import deque
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from rich.console import Console, Group
@@ -22,10 +22,12 @@ from agentroom_machine.cli.agents import found_runtimes
 from agentroom_machine.cli.output import Context, NotPaired, as_json, inert, say
 from agentroom_machine.client import Client
 from agentroom_machine.daemon.lock import DRAIN, NOW, Lock
-from agentroom_machine.daemon.loop import Daemon
 from agentroom_machine.daemon.redact import Redactor, secret_values
 from agentroom_machine.errors import Trouble
 from agentroom_machine.profile import Settings
+
+if TYPE_CHECKING:
+    from agentroom_machine.daemon.loop import Daemon
 
 TERM_GRACE = 3.0
 
@@ -52,6 +54,9 @@ def up(context: Context, as_json: bool) -> None:
 
 
 async def _up(context: Context, settings: Settings, kept: tokens.Tokens, as_json: bool) -> None:
+    # What speaks to agents takes half a second to import; the other commands do without.
+    from agentroom_machine.daemon.loop import Daemon
+
     live = not as_json and sys.stdout.isatty()
     display: Lines | Calm = Calm(settings) if live else Lines(as_json)
     redact = Redactor([kept.machine, kept.connection, *secret_values(os.environ)])
