@@ -103,6 +103,7 @@ INSTALLED_APPS = [
     "allauth",
     "allauth.account",
     "allauth.mfa",
+    "ninja",
     "rooms",
     "messaging",
     "approvals",
@@ -239,6 +240,8 @@ ACCOUNT_RATE_LIMITS = {
 """Beside allauth's own limits: joining by an invite, signing in by a link, confirming a machine."""
 MCP_CALLS_PER_MINUTE = env_int("MCP_CALLS_PER_MINUTE", 600)
 """Of one connection at ``/mcp``, in each web process; who calls more often hears when to come again."""
+API_CALLS_PER_MINUTE = env_int("API_CALLS_PER_MINUTE", 600)
+"""Of one connection at ``/api``, over all web processes."""
 ACCOUNT_LOGIN_METHODS = {"username", "email"}
 ACCOUNT_SIGNUP_FIELDS = ["username*", "email", "password1*"]
 ACCOUNT_EMAIL_VERIFICATION = "optional"
