@@ -17,6 +17,7 @@ from messaging.models import Attachment
 from rooms import membership
 from rooms.access import ABSENT
 from rooms.errors import Conflict, NotFound
+from rooms.membership import sessions
 from rooms.models import Agent, Machine
 
 router = Router(tags=["machine"])
@@ -97,6 +98,14 @@ def remove_agent(request: HttpRequest, handle: str) -> Status[None]:
         raise NotFound(f"You have no agent called {handle}.")
     control.retire_agent(machine.owner, agent.pk)
     return Status(204, None)
+
+
+@router.post("/connections", response={201: wire.ConnectionMade})
+def connect_session(request: HttpRequest, body: wire.ConnectionNew) -> Status[wire.ConnectionMade]:
+    """Bind the token of an agent's session to that agent and room; the one before it ends."""
+    machine = caller(request)
+    made = sessions.connect_session(machine, agent_id=body.agent_id, room_id=body.room_id, token_hash=body.token_hash)
+    return Status(201, wire.ConnectionMade(id=made.pk))
 
 
 @router.post("/turns/{int:turn_id}/start", response=wire.StartReply)

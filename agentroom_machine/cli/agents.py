@@ -101,6 +101,9 @@ def add(
     "--share-diffs/--no-share-diffs", default=None, help="Show the rooms what changed in files, not only counts."
 )
 @click.option("--worktree-per-room/--shared-directory", default=None, help="Give each room a git worktree of its own.")
+@click.option(
+    "--wake-for-mail/--no-wake-for-mail", default=None, help="Let mail from other agents start it when it sleeps."
+)
 @click.option("--pause/--resume", default=None, help="Take no requests for a while.")
 @click.option(
     "--confined/--unconfined",
@@ -119,6 +122,7 @@ def edit(
     name: str | None,
     share_diffs: bool | None,
     worktree_per_room: bool | None,
+    wake_for_mail: bool | None,
     pause: bool | None,
     confined: bool | None,
     as_json: bool,
@@ -132,6 +136,7 @@ def edit(
         model=model,
         share_diffs=share_diffs,
         worktree_per_room=worktree_per_room,
+        wake_for_mail=wake_for_mail,
         paused=pause,
     )
     changes = bool(change.model_dump(exclude_none=True, exclude={"here"}))

@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from approvals import turns
 from approvals.models import Turn
-from messaging import log
+from messaging import log, nudge
 from messaging.models import Entry, Recipient
 from rooms.access import ABSENT, lock_rooms, seated
 from rooms.errors import NotFound
@@ -124,6 +124,7 @@ def _mark(seat: Member, turn: Turn | None, rows: Sequence[Recipient]) -> None:
     for row in unread:
         row.read_at = now
     turns.end_moot(seat)
+    nudge.inbox(seat.pk)
 
 
 def as_letters(rows: Sequence[Recipient]) -> list[Letter]:

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import Literal
 
-from django.utils import timezone
-
 from approvals import consent, turns
 from approvals.models import Grant, Turn
-from messaging import log
+from messaging import log, nudge
 from messaging.models import Entry, Recipient
 from rooms.access import seated
 from rooms.errors import Conflict, Invalid
@@ -31,7 +29,7 @@ def acknowledge(
 ) -> Entry:
     """Say that a message in one's inbox is accepted, declined or done. Saying the same again changes nothing.
 
-    The receipt with its note goes to whoever wrote the message. *Declined* and *done* end their waiting, and reach an
+    The receipt with its note goes to whoever wrote the message. *Declined* and *done* end their waiting, and wake an
     agent as mail does; *accepted* waits in its inbox until it looks.
     """
     if status not in STATUSES:
@@ -68,10 +66,9 @@ def _tell(receipt: Entry, about: Entry, back: Member, turn: Turn | None, *, wake
         person = seated(receipt.room_id).filter(user=turn.principal_id, role=Member.Role.MEMBER).first()
     level = consent.level(back.agent, person) if back.agent is not None else Grant.Level.ASK
     Recipient.objects.create(
-        entry=receipt, member=back, seq=receipt.seq, principal=receipt.principal,
-        # Whom its owner lets in at any time is let in here; what starts a turn is let in with that turn.
-        held=back.is_agent and level != Grant.Level.ALWAYS,
-        noticed_at=None if back.is_agent else timezone.now(),
-    )  # fmt: skip
-    if wakes and back.is_agent:
+        entry=receipt, member=back, seq=receipt.seq, principal=receipt.principal, held=level == Grant.Level.DENY
+    )
+    nudge.inbox(back.pk)
+    # Nobody is asked about a receipt: where it may not begin a turn by itself, it goes along with the next one.
+    if wakes and back.is_agent and level == Grant.Level.ALWAYS:
         turns.request(receipt, back, turn, on=about)

@@ -9,7 +9,7 @@ from approvals.models import Approval, Grant, Mail, Turn
 from approvals.turns.asking import admit, made
 from approvals.turns.inbox import let_in
 from approvals.turns.steps import end, queue
-from messaging import log
+from messaging import log, nudge
 from messaging.models import Entry, Recipient
 from rooms.access import seated
 from rooms.models import Member, User
@@ -43,6 +43,7 @@ def hear(approval: Approval, by: User | None) -> None:
     Recipient.objects.create(
         entry=entry, member=seat, seq=entry.seq, principal=asked.principal_id, held=not by_hand
     )  # fmt: skip
+    nudge.inbox(seat.pk)
     if not by_hand:
         _wake(entry, seat, asked, by)
 

@@ -8,7 +8,7 @@ from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from approvals.models import Mail, Turn
-from messaging import log
+from messaging import log, nudge
 from messaging.models import Entry, Recipient
 from rooms.models import Member
 
@@ -38,7 +38,11 @@ def about(turn: Turn) -> list[int]:
 def let_in(turn: Turn, *, held: bool) -> None:
     """A mail turn's unread letters may be read inside its principal's turns, or no longer."""
     if turn.cause == "mail":
-        letters = Recipient.objects.filter(entry__in=about(turn), member__agent=turn.agent_id, read_at=None)
+        letters = Recipient.objects.filter(
+            entry__in=about(turn), entry__kind=Entry.Kind.MESSAGE, member__agent=turn.agent_id, read_at=None
+        )
+        for seat in set(letters.exclude(held=held).values_list("member", flat=True)):
+            nudge.inbox(seat)
         letters.exclude(held=held).update(held=held)
 
 

@@ -253,3 +253,39 @@ async def test_a_report_that_does_not_fit_is_refused(body: bytes, status: int) -
         assert (await client.get("/api/machine/sync")).status_code == 405
         unknown = await client.post("/api/machine/sync", content=b'{"instance": "a", "journal_id": "b"}')
         assert unknown.status_code == 401
+
+
+def test_a_session_gets_a_token_of_its_own_and_the_one_before_ends(kitchen: Kitchen) -> None:
+    def bind(token: str, agent: int = kitchen.claude.pk, room: int = kitchen.room.pk) -> Any:
+        return call("POST", "connections", {"agent_id": agent, "room_id": room, "token_hash": tokens.digest(token)})
+
+    def bound() -> set[str]:
+        return set(
+            Connection.objects.filter(machine=kitchen.daemon.machine, revoked_at=None).values_list(
+                "token_hash", flat=True
+            )
+        )
+
+    before = bound()
+    first = bind("arc_one")
+    assert first.status_code == 201
+    made = Connection.objects.get(pk=first.json()["id"])
+    assert (made.kind, made.user, made.agent, made.room) == ("agent", kitchen.alice, kitchen.claude, kitchen.room)
+    assert bind("arc_one").json() == first.json(), "the same again is the same"
+    assert bind("arc_two").status_code == 201
+    assert bound() - before == {tokens.digest("arc_two")}
+    assert bind("arc_two", kitchen.codex.pk).status_code == 409, "a token is one session's"
+    # Neither another owner's agent, nor a room where it does not sit, nor one that is not there.
+    elsewhere = membership.create_room(kitchen.alice, name="cellar")
+    for agent, room in ((kitchen.gemini.pk, kitchen.room.pk), (kitchen.claude.pk, elsewhere.pk), (987654, 987654)):
+        assert bind("arc_three", agent, room).status_code == 404
+    control.remove_member(kitchen.alice, kitchen.seat(kitchen.claude).pk)
+    assert not bound() - before, "it ends with the seat"
+    assert bind("arc_four").status_code == 404
+
+
+def test_a_sessions_token_ends_with_its_machine(kitchen: Kitchen) -> None:
+    digest = tokens.digest("arc_one")
+    call("POST", "connections", {"agent_id": kitchen.claude.pk, "room_id": kitchen.room.pk, "token_hash": digest})
+    control.revoke_machine(kitchen.alice, kitchen.daemon.machine.pk)
+    assert Connection.objects.get(token_hash=digest).revoked_at is not None

@@ -38,6 +38,7 @@ API = "api/machine/"
 PAIR = {"name": "another laptop", "token_hash": "c" * 64, "connection_hash": "d" * 64}
 NEW = {"handle": "helper", "runtime": "demo", "workdir": "/tmp/kitchen"}
 CLAIM = {"claim_id": "somebody-elses", "journal_id": "journal-1", "epoch": 1}
+SESSION = {"agent_id": 987_654_321, "room_id": 987_654_321, "token_hash": "e" * 64}
 FACTS = {"journal_id": "journal-1", "facts": []}
 
 TOKEN_DOORS = [
@@ -51,6 +52,7 @@ TOKEN_DOORS = [
     TokenDoor("PATCH", API + "agents/<handle>", "401 401 401 401 401 404 200", {"role": "cook"}),
     TokenDoor("DELETE", API + "agents/<handle>", "401 401 401 401 401 404 204"),
     TokenDoor("POST", API + "turns/<int:turn_id>/start", "401 401 401 401 401 409 409", CLAIM, {"turn_id": "waiting"}),
+    TokenDoor("POST", API + "connections", "401 401 401 401 401 404 404", SESSION),
     TokenDoor("POST", API + "facts", "401 401 401 401 409 409 200", FACTS),
     TokenDoor("POST", API + "stop", MACHINE, {}),
     TokenDoor("HEAD", API + "files/<sha256>", "401 401 401 401 404 404 200", None, {"sha256": "produced_sha256"}),
