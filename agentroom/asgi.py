@@ -1,4 +1,4 @@
-"""What the server serves: the machine's long poll before Django, the sockets, and Django for everything else."""
+"""What the server serves: the machine's long poll and the agents' door beside Django, the sockets, and Django."""
 
 from __future__ import annotations
 
@@ -14,27 +14,24 @@ from channels.routing import URLRouter  # noqa: E402 - Django has to be set up f
 
 from agentroom.api.sync import PATH as SYNC_PATH  # noqa: E402
 from agentroom.api.sync import Receive, Scope, Send, machine_sync  # noqa: E402
+from agentroom.mcp.mount import Mount  # noqa: E402
+from agentroom.mcp.server import servers  # noqa: E402
 from messaging.routing import websocket_urlpatterns  # noqa: E402
 
 # The sockets themselves look at the session and at the Origin, once, before they accept.
 sockets: Any = URLRouter(websocket_urlpatterns)
+mcp = Mount(servers())
 
 
 async def application(scope: Scope, receive: Receive, send: Send) -> None:
     match scope["type"]:
         case "http" if scope["path"] == SYNC_PATH:
             await machine_sync(scope, receive, send)
+        case "http" if mcp.serves(scope["path"]):
+            await mcp(scope, receive, send)
         case "http":
             await django(scope, receive, send)
         case "websocket":
             await sockets(scope, receive, send)
         case "lifespan":
-            await _live(receive, send)
-
-
-async def _live(receive: Receive, send: Send) -> None:
-    while True:
-        message = await receive()
-        await send({"type": f"{message['type']}.complete"})
-        if message["type"] == "lifespan.shutdown":
-            return
+            await mcp.lifespan(receive, send)
