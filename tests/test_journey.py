@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from dataclasses import dataclass
 
 import pytest
@@ -31,19 +32,13 @@ class Day:
     def status(self, turn: StoredTurn) -> str:
         return next(found.status for found in self.live.turns(self.kitchen) if found.id == turn.id)
 
-    def approve_all(self, turn: StoredTurn) -> list[str]:
-        """Answer every question of a running turn with yes until it ends; what was asked."""
-        asked: list[str] = []
+    def git(self, folder: str, *words: str) -> str:
+        path = self.machine.folder / folder
+        return subprocess.run(["git", *words], cwd=path, check=True, capture_output=True, text=True).stdout.strip()
 
-        def look() -> bool:
-            for question in self.live.stored.questions(turn.id):
-                if not question.verdict and question.subject != "start":
-                    asked.append(question.action)
-                    self.alice.press(f"/questions/{question.id}/", "Approve once")
-            return self.status(turn) in {"done", "failed", "interrupted", "stopped"}
-
-        until(look, seconds=90, what=lambda: f"the end of turn {turn.id}, {self.status(turn)}")
-        return asked
+    def arrivals(self) -> list[str]:
+        """What arrived in the remote's main, the first push aside."""
+        return self.git("shop-remote.git", "reflog", "show", "--format=%H", "main").splitlines()
 
 
 @pytest.fixture(scope="module")
@@ -54,6 +49,9 @@ def day(live: Live) -> Day:
     machine = live.machine()
     machine.pair(alice)
     machine.add_agent("claude", runtime="demo", workdir=machine.repository())
+    subprocess.run(
+        ["git", "config", "core.logAllRefUpdates", "always"], cwd=machine.folder / "shop-remote.git", check=True
+    )
     machine.up()
     alice.seat_agent(kitchen, "claude")
     bob.join(alice.invite(kitchen), handle="bob", password="a long enough secret")
@@ -61,18 +59,18 @@ def day(live: Live) -> Day:
     return Day(live, alice, bob, vera, charlie, machine, kitchen)
 
 
-def test_a_request_waits_for_the_owner_and_then_shows_each_step(day: Day) -> None:
+def test_a_request_waits_for_the_owner_and_then_each_step_is_shown_and_none_is_asked(day: Day) -> None:
+    """What an agent does all day long disturbs nobody: an edit, the tests, a picture."""
     with day.bob.watch(day.kitchen) as watch:
-        turn = day.ask("@claude please edit the program, then draw a picture")
+        turn = day.ask("@claude please edit the program, run its tests, then draw a picture")
         watch.until("waiting for")
         assert day.status(turn) == "asked"
         assert "Approve once" not in day.bob.controls(turn.id).buttons()
         assert "Approve once" not in day.vera.controls(turn.id).buttons()
 
         day.alice.decide(turn.id, "Approve once")
-        asked = day.approve_all(turn)
-        assert len(asked) == 2, asked
-        assert day.status(turn) == "done"
+        assert day.live.until_turn(turn.id, "done", "failed", seconds=90) == "done"
+        assert [question.subject for question in day.live.stored.questions(turn.id)] == ["start"]
         watch.until("sales.png")
         watch.until("I multiply each price")
 
@@ -82,13 +80,43 @@ def test_a_request_waits_for_the_owner_and_then_shows_each_step(day: Day) -> Non
     changes = {e.data["path"]: (e.data["plus"], e.data["minus"]) for e in entries if e.kind == "file_change"}
     assert changes["shop.py"] == (1, 1)
     assert not any("sum(count" in entry.body for entry in entries), "what is in a file never leaves the machine"
+    [tests] = {e.data["call"]: e for e in entries if e.kind == "tool_call" and "unittest" in e.data["title"]}.values()
+    assert tests.data["state"] == "done"
     [picture] = [entry for entry in entries if entry.kind == "artifact"]
     page = day.bob.room(day.kitchen)
-    for words in ("I multiply each price", "shop.py", "+1", "sales.png", "approved"):
+    for words in ("I multiply each price", "All tests pass.", "shop.py", "+1", "sales.png", "approved"):
         assert words in page.text, words
     for person in (day.bob, day.vera):
         answer = person.client.get(f"/rooms/{day.kitchen}/produced/{picture.seq}/sales.png")
         assert (answer.status_code, answer.headers["Content-Type"]) == (200, "image/png")
+
+
+def test_a_push_pauses_and_arrives_once_after_the_owners_yes(day: Day) -> None:
+    turn = day.ask("@claude push what you changed")
+    day.alice.decide(turn.id, "Approve once")
+    question = day.live.question(turn.id)
+    assert question.subject == "push"
+    head = day.git("shop", "rev-parse", "HEAD")
+    assert f"{head}:refs/heads/main" in question.action
+    assert day.arrivals() == [], "it waits"
+    page = day.alice.get(f"/questions/{question.id}/")
+    assert head in page
+    assert "Allow always" not in page.buttons()
+    day.bob.get(f"/questions/{question.id}/", status=404)
+    for other in (day.bob, day.vera):
+        room = other.room(day.kitchen)
+        assert "git push origin main" in room
+        assert head not in room
+        assert "Approve this push" not in room.buttons()
+
+    day.alice.press(page, "Approve this push")
+    assert day.live.until_turn(turn.id, "done", "failed") == "done"
+    assert day.arrivals() == [head]
+    told = [entry for entry in day.live.entries(day.kitchen, "notice") if entry.data.get("turn") == turn.id]
+    assert sum("Pushed, as approved" in entry.body for entry in told) == 1
+    form, _ = page.form_with("Approve this push")
+    day.alice.post(form.action, form.fields | {"verdict": "once"}, status=409)
+    assert day.arrivals() == [head]
 
 
 def test_allow_always_lets_the_second_run_at_once_and_revoking_makes_the_third_wait(day: Day) -> None:
@@ -118,17 +146,32 @@ def test_the_owners_own_request_needs_nobody(day: Day) -> None:
     assert not day.live.stored.questions(turn.id)
 
 
-def test_what_the_agent_asks_on_the_way_the_owner_can_decline(day: Day) -> None:
+def test_a_deletion_pauses_and_the_owner_can_decline_it(day: Day) -> None:
     turn = day.ask("@claude delete the old builds")
     day.alice.decide(turn.id, "Approve once")
     question = day.live.question(turn.id)
-    assert question.action.startswith("rm -rf build") or "rm -rf build" in question.action
+    assert question.subject == "delete"
+    assert question.action.startswith("rm -rf build")
+    assert (day.machine.folder / "shop" / "build").is_dir(), "it waits"
     assert "rm -rf build" in day.alice.get(f"/questions/{question.id}/")
     day.bob.get(f"/questions/{question.id}/", status=404)
     day.alice.press(f"/questions/{question.id}/", "Decline", {"note": "Keep them."})
     day.live.until_turn(turn.id, "done")
     assert (day.machine.folder / "shop" / "build").is_dir()
     assert "Keep them." in day.bob.room(day.kitchen)
+
+
+def test_a_grant_to_start_is_none_to_delete(day: Day) -> None:
+    grants = day.ask("@claude what is in this repository?")
+    day.alice.decide(grants.id, "Allow always")
+    day.live.until_turn(grants.id, "done")
+    turn = day.ask("@claude delete the old builds")
+    question = day.live.question(turn.id)
+    assert question.subject == "delete"
+    day.alice.press(f"/questions/{question.id}/", "Approve this deletion")
+    day.live.until_turn(turn.id, "done")
+    assert not (day.machine.folder / "shop" / "build").exists()
+    day.alice.press("/grants/", "Revoke", to="/grants/")
 
 
 def test_a_plain_question_is_answered_by_whoever_asked(day: Day) -> None:

@@ -131,6 +131,12 @@ class Person:
         form, button = page.form_to(f"/questions/{question_id}/answer/")
         return self.post(page.target(form, button), form.fields | dict(given), status=status, referer=page.url)
 
+    def approve(self, question_id: int) -> Page:
+        """Press the yes of a question's own page, which names what it allows."""
+        page = self.get(f"/questions/{question_id}/")
+        [yes] = [button for button in page.buttons() if button.startswith("Approve ")]
+        return self.press(page, yes)
+
     def decide(self, turn_id: int, button: str, given: Given = NOTHING) -> Page:
         """Press one of the buttons on a turn's card, as soon as it is there."""
         page = until(
