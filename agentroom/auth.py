@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import timedelta
 
+from allauth.idp.oidc.models import Token
+from django.conf import settings
 from django.db.models import F, Q, QuerySet
 from django.utils import timezone
 
@@ -13,6 +15,7 @@ from rooms import access, membership, tokens
 from rooms.errors import NotFound
 from rooms.models import Connection, Machine, Member
 
+SCOPE = "agentroom"
 USE_IS_NOTED = timedelta(minutes=1)
 """How far a connection's last use may be off."""
 
@@ -82,15 +85,35 @@ class Caller:
 
 
 def caller(header: str) -> Caller:
-    """Whose bearer token the header carries; notes that it was used. Unauthorised when nobody stands behind it."""
+    """Whose token the header carries; notes that it was used. Unauthorised when nobody stands behind it.
+
+    A bearer token that somebody made, or the access token of a program that signed in.
+    """
     token = bearer(header)
-    found = _standing().filter(token_hash=tokens.digest(token)).first() if token else None
+    found = _by_token(tokens.digest(token)) if token else None
     if found is None or _seat(found) is None:
         raise Unauthorised("connection")
     now = timezone.now()
     if found.last_used_at is None or now - found.last_used_at > USE_IS_NOTED:
         Connection.objects.filter(pk=found.pk).update(last_used_at=now)
     return Caller(found)
+
+
+def _by_token(digest: str) -> Connection | None:
+    # The hash of a sign-in's first token names its connection, and opens nothing.
+    made_here = _standing().filter(token_hash=digest, grant_id="").first()
+    if made_here is not None:
+        return made_here
+    signed_in = Token.objects.valid().filter(type=Token.Type.ACCESS_TOKEN, hash=digest).first()
+    if signed_in is None or SCOPE not in signed_in.get_scopes() or not for_us(signed_in.get_resources()):
+        return None
+    grant_id = signed_in.get_grant_id()
+    return _standing().filter(grant_id=grant_id, user=signed_in.user_id).first() if grant_id else None
+
+
+def for_us(resources: list[str]) -> bool:
+    """Whether a token for these resources is one for this server. Programs of 2025 name none."""
+    return {resource.rstrip("/") for resource in resources} <= {settings.MCP_RESOURCE}
 
 
 def _standing() -> QuerySet[Connection]:

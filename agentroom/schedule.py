@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import approvals.tasks
 import messaging.tasks
+import rooms.tasks
 
 
 @dataclass(frozen=True)
@@ -25,4 +26,5 @@ JOBS = (
     Job("approvals.expire", 10, approvals.tasks.expire),
     Job("approvals.nudge_machines", 30, approvals.tasks.nudge_machines),
     Job("messaging.prune", 3600, messaging.tasks.prune),
+    Job("rooms.forget", 3600, rooms.tasks.forget),
 )

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import secrets
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -40,26 +42,41 @@ def env_secret(name: str) -> str:
     return Path(path).read_text(encoding="utf-8").strip() if path else env(name)
 
 
-def kept_secret(name: str, file: str) -> str:
+def random_key() -> str:
+    from django.core.management.utils import get_random_secret_key
+
+    return get_random_secret_key()
+
+
+def signing_key() -> str:
+    """An RSA key, as PEM."""
+    from cryptography.hazmat.primitives.asymmetric import rsa
+    from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+
+    key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+    return key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode()
+
+
+def kept_secret(name: str, file: str, make: Callable[[], str] = random_key) -> str:
     """A secret from the environment, else one that is made once and kept in the data folder."""
     value = env_secret(name)
     if value:
         return value
     path = DATA / file
-    try:
-        return path.read_text(encoding="utf-8").strip()
-    except FileNotFoundError:
-        from django.core.management.utils import get_random_secret_key
-
+    if not path.exists():
         DATA.mkdir(parents=True, exist_ok=True, mode=0o700)
-        fresh = get_random_secret_key()
-        try:
-            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        except FileExistsError:
-            return path.read_text(encoding="utf-8").strip()
+        # Whole before it has its name: processes that start together all read the same.
+        fresh = DATA / f"{file}.{secrets.token_hex(8)}"
+        descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(descriptor, "w", encoding="utf-8") as handle:
-            handle.write(fresh)
-        return fresh
+            handle.write(make())
+        try:
+            os.link(fresh, path)
+        except FileExistsError:
+            pass
+        finally:
+            fresh.unlink()
+    return path.read_text(encoding="utf-8").strip()
 
 
 DATA = Path(env("AGENTROOM_DATA", str(BASE_DIR / "data"))).resolve()
@@ -103,6 +120,7 @@ INSTALLED_APPS = [
     "allauth",
     "allauth.account",
     "allauth.mfa",
+    "allauth.idp.oidc",
     "ninja",
     "rooms",
     "messaging",
@@ -236,8 +254,9 @@ ACCOUNT_RATE_LIMITS = {
     "join": f"{DOOR_ATTEMPTS}/m/ip",
     "link": f"{DOOR_ATTEMPTS}/m/ip",
     "pair": f"{DOOR_ATTEMPTS}/m/user",
+    "token": f"{DOOR_ATTEMPTS * 3}/m/ip",
 }
-"""Beside allauth's own limits: joining by an invite, signing in by a link, confirming a machine."""
+"""Beside allauth's own limits: joining by an invite, signing in by a link, confirming a machine, a program's secret."""
 MCP_CALLS_PER_MINUTE = env_int("MCP_CALLS_PER_MINUTE", 600)
 """Of one connection at ``/mcp``, in each web process; who calls more often hears when to come again."""
 API_CALLS_PER_MINUTE = env_int("API_CALLS_PER_MINUTE", 600)
@@ -253,6 +272,21 @@ ACCOUNT_USERNAME_VALIDATORS = "rooms.sign_up.username_validators"
 MFA_SUPPORTED_TYPES = ["webauthn", "totp", "recovery_codes"]
 MFA_PASSKEY_LOGIN_ENABLED = True
 MFA_WEBAUTHN_ALLOW_INSECURE_ORIGIN = not _secure
+
+MCP_RESOURCE = f"{PUBLIC_URL}/mcp"
+"""What the tokens of programs that sign in are for."""
+IDP_OIDC_ADAPTER = "agentroom.oauth.adapter.Adapter"
+IDP_OIDC_PRIVATE_KEY = kept_secret("OIDC_PRIVATE_KEY", "oidc-key.pem", make=signing_key)
+IDP_OIDC_ACCESS_TOKEN_EXPIRES_IN = 60 * 60 * 12
+IDP_OIDC_REFRESH_TOKEN_EXPIRES_IN = 60 * 60 * 24 * 30
+# Programs introduce themselves; who they may be is decided by a person, for each sign-in, on the consent page.
+IDP_OIDC_DCR_ENABLED = True
+IDP_OIDC_DCR_REQUIRES_INITIAL_ACCESS_TOKEN = False
+IDP_OIDC_CIMD_ENABLED = False
+IDP_OIDC_RATE_LIMITS = {
+    "client_registration": f"{DOOR_ATTEMPTS}/m/ip",
+    "device_user_code": f"{DOOR_ATTEMPTS}/m/ip",
+}
 
 MAILERS: dict[str, dict[str, Any]] = {"default": {"BACKEND": "django.core.mail.backends.console.EmailBackend"}}
 if env("EMAIL_HOST"):

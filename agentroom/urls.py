@@ -12,6 +12,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("", include("rooms.urls")),
     path("", include("messaging.urls")),
     path("", include("approvals.urls")),
+    path("", include("agentroom.oauth.urls")),
     path("account/", include("allauth.urls")),
     path("admin/", admin.site.urls),
     path("api/", api_urls),

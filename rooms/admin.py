@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from allauth.account.decorators import secure_admin_login
+from allauth.idp.oidc.models import Client, Token
 from django import forms
 from django.contrib import admin, messages
 from django.contrib.auth.models import Group
@@ -25,7 +26,7 @@ admin.site.site_header = admin.site.site_title = "Agentroom"
 admin.site.index_title = "Administration"
 # The sign-in page of the product has the rate limits, passkeys and second factors; the admin's own has none.
 admin.site.login = secure_admin_login(admin.site.login)  # type: ignore[method-assign]
-admin.site.unregister(Group)
+admin.site.unregister((Group, Client, Token))
 
 
 @admin.register(User)
@@ -233,12 +234,12 @@ class ConnectionAdmin(ReadOnly[Connection]):
     list_filter = ("kind",)
     list_select_related = ("user", "agent", "room", "machine")
     search_fields = ("name", "user__username")
-    exclude = ("token_hash",)
+    exclude = ("token_hash", "grant_id")
     actions = ("revoke",)
 
     @admin.display(description="hash begins")
     def hash_prefix(self, connection: Connection) -> str:
-        return connection.token_hash[:8]
+        return connection.short
 
     @admin.action(description="Revoke")
     def revoke(self, request: HttpRequest, chosen: QuerySet[Connection]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Any, TypeVar
 
@@ -10,6 +10,7 @@ from django import forms
 from django.utils import timezone
 
 from rooms.errors import Conflict, Invalid, Refused
+from rooms.models import Member
 
 T = TypeVar("T")
 
@@ -128,6 +129,11 @@ class AgentForm(PageForm):
         required=False,
         help_text="Off: all its rooms work in one shared directory, and can see each other's changes there.",
     )
+    wake_for_mail = forms.BooleanField(
+        label="Wake for mail",
+        required=False,
+        help_text="Off: mail from other agents waits until it works anyway. On: mail starts it when it is asleep.",
+    )
 
 
 class AvatarForm(PageForm):
@@ -136,6 +142,21 @@ class AvatarForm(PageForm):
         help_text="PNG, JPEG, GIF or WebP, up to 1 MB.",
         widget=forms.FileInput(attrs={"accept": "image/png,image/jpeg,image/gif,image/webp"}),
     )
+
+
+ACCOUNT = "account"
+
+
+def identities(seats: Iterable[Member]) -> list[tuple[str, str]]:
+    """Whom a connection may speak as, to choose from: the account, or one of these agents' seats."""
+    named = [(f"{seat.agent_id}:{seat.room_id}", f"{seat.handle} in {seat.room.name}") for seat in seats]
+    return [(ACCOUNT, "my account, in its private chat"), *named]
+
+
+def identity(chosen: str) -> tuple[int | None, int | None]:
+    """The agent and the room of a choice; neither for the account."""
+    agent, _, room = chosen.partition(":")
+    return (None, None) if chosen == ACCOUNT else (int(agent), int(room))
 
 
 class ConnectionForm(PageForm):

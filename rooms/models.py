@@ -244,7 +244,7 @@ class Invite(models.Model):
 
 
 class Connection(models.Model):
-    """A bearer token of an account's chat, or of an agent in a room."""
+    """A program that speaks as an account in its chat, or as an agent in a room: by a bearer token, or signed in."""
 
     class Kind(models.TextChoices):
         ACCOUNT = "account"
@@ -257,6 +257,11 @@ class Connection(models.Model):
     machine = models.ForeignKey(Machine, models.CASCADE, null=True, blank=True, related_name="connections")
     name = models.CharField(max_length=60)
     token_hash = models.CharField(max_length=64, unique=True)
+    """Of its token; of a sign-in, of the first one: later ones are found by ``grant_id``."""
+    grant_id = models.CharField(max_length=64, blank=True)
+    """The sign-in that its tokens come from; empty for a bearer token."""
+    client = models.CharField(max_length=100, blank=True)
+    """The id of the program that signed in."""
     created_at = models.DateTimeField(default=timezone.now)
     last_used_at = models.DateTimeField(null=True, blank=True)
     revoked_at = models.DateTimeField(null=True, blank=True)
@@ -267,5 +272,38 @@ class Connection(models.Model):
                 condition=Q(kind="agent", agent__isnull=False, room__isnull=False)
                 | Q(kind="account", agent=None, room=None),
                 name="connection_kind_fits",
+            ),
+            models.UniqueConstraint(fields=["grant_id"], condition=~Q(grant_id=""), name="one_connection_per_sign_in"),
+        ]
+
+    @property
+    def way(self) -> str:
+        """How it came to be, in words."""
+        if self.machine_id is not None:
+            return "by the machine"
+        return "signed in" if self.grant_id else "token"
+
+    @property
+    def short(self) -> str:
+        """What names it to people and in entries: the start of the hash."""
+        return self.token_hash[:8]
+
+
+class Consent(models.Model):
+    """Whom a program that signs in will speak as, until its first token is made."""
+
+    grant_id = models.CharField(max_length=64, unique=True)
+    client = models.CharField(max_length=100)
+    name = models.CharField(max_length=60)
+    user = models.ForeignKey(User, models.CASCADE)
+    agent = models.ForeignKey(Agent, models.CASCADE, null=True, blank=True)
+    room = models.ForeignKey(Room, models.CASCADE, null=True, blank=True)
+    created_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        constraints: ClassVar = [
+            models.CheckConstraint(
+                condition=Q(agent__isnull=False, room__isnull=False) | Q(agent=None, room=None),
+                name="consent_agent_in_a_room",
             ),
         ]

@@ -28,7 +28,7 @@ from tests.doors.scene import ABSENT, Scene, make_scene, named_machine, same_wor
 from tests.doors.token_doors import COLUMNS, TOKEN_DOORS, TokenDoor
 from tests.live import HandMachine, Live, Person
 
-APART = ("api/", "admin/")
+APART = ("api/", "identity/o/api/", "admin/")
 MOVES = ("Content-Length", "Expires")
 """Headers that differ between any two answers."""
 pytestmark = pytest.mark.django_db

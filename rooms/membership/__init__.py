@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rooms.membership.agents import add_agent, edit_agent, picture_kind, register_agent, set_avatar
-from rooms.membership.connections import connect, connect_account, revoke_connection
+from rooms.membership.connections import connect, connect_account, may_speak_as, revoke_connection
 from rooms.membership.direct import direct_requests, direct_room, reachable_agent, waits_for_owner
 from rooms.membership.invites import (
     accept_invite,
@@ -32,15 +32,18 @@ from rooms.membership.people import (
     use_sign_in_link,
 )
 from rooms.membership.rooms import account_chat, create_room, rename, rooms_of, say, seats_of
+from rooms.membership.sign_ins import admit, consent, forget, let_go, name_of
 
 __all__ = [
     "accept_invite",
     "account_chat",
     "add_agent",
+    "admit",
     "as_code",
     "confirm_pairing",
     "connect",
     "connect_account",
+    "consent",
     "create_room",
     "decline_pairing",
     "direct_requests",
@@ -48,11 +51,15 @@ __all__ = [
     "edit_agent",
     "first_link",
     "first_link_open",
+    "forget",
     "invite",
     "invite_for",
     "join_as_new_person",
+    "let_go",
     "link_holder",
     "make_person",
+    "may_speak_as",
+    "name_of",
     "pairing_state",
     "picture_kind",
     "reachable_agent",

@@ -39,6 +39,13 @@ SIGNED_IN = "in ok ok ok ok ok"
 SEATED = "in 404 ok ok ok ok"
 OWNS_THE_ROOM = "in 404 403 403 403 ok"
 OWNS_THE_AGENT = "in 404 404 404 404 ok"
+AUTHORIZATION = {
+    "client_id": "{program}",
+    "redirect_uri": "http://127.0.0.1:5/callback",
+    "response_type": "code",
+    "code_challenge": "c" * 43,
+    "code_challenge_method": "S256",
+}
 
 DOORS = [
     # --- one's own pages
@@ -129,6 +136,18 @@ DOORS = [
     post("agents/<int:agent_id>/pause/", OWNS_THE_AGENT, {"paused": "yes"}),
     post("agents/<int:agent_id>/retire/", OWNS_THE_AGENT),
     post("machines/<int:machine_id>/revoke/", OWNS_THE_AGENT),
+    # --- a program signs in; what programs themselves call is in tests/oauth/test_doors.py
+    get(".well-known/oauth-protected-resource", ANYBODY),
+    get(".well-known/oauth-protected-resource/mcp", ANYBODY),
+    get(".well-known/oauth-authorization-server", ANYBODY),
+    get(".well-known/openid-configuration", ANYBODY),
+    get(".well-known/jwks.json", ANYBODY),
+    Door("GET", "identity/o/authorize", SIGNED_IN, {}, AUTHORIZATION),
+    post("identity/o/authorize", "in 403 403 403 403 403", {"request": "forged", "action": "grant"}),
+    get("identity/o/device", SIGNED_IN),
+    post("identity/o/device", SIGNED_IN),
+    get("identity/o/device/done", SIGNED_IN),
+    get("identity/o/logout", SIGNED_IN),
     # --- for programs that look whether we live
     get("healthz", ANYBODY),
     get("readyz", ANYBODY),

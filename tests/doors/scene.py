@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
+from allauth.idp.oidc.models import Client
 from django.apps import apps
 from django.utils import timezone
 
@@ -21,6 +22,7 @@ from rooms import membership, tokens
 from rooms.models import Machine, Pairing, User
 from tests.approvals.kitchen import Kitchen, key, make_kitchen
 
+APPS = ("rooms", "messaging", "approvals", "allauth_idp_oidc")
 PARAMETER = re.compile(r"<(?:\w+:)?(\w+)>")
 ABSENT = 987_654_321
 CSRF = re.compile(rb'name="csrfmiddlewaretoken" value="[^"]*"')
@@ -123,8 +125,20 @@ def make_scene() -> Scene:
         "text": entries.get(kind="text").seq,
         "handle": "claude",
         "code": waiting_machine().user_code,
+        "program": program(),
     }
     return Scene(k, things)
+
+
+def program() -> str:
+    """The id of a program that introduced itself."""
+    client = Client(name="A program", type=Client.Type.PUBLIC, data={"dcr": True}, secret="!")
+    client.set_redirect_uris(["http://127.0.0.1:5/callback"])
+    client.set_response_types(["code"])
+    client.set_scopes(["agentroom"])
+    client.set_default_scopes(["agentroom"])
+    client.save()
+    return str(client.pk)
 
 
 def waiting_machine() -> Pairing:
@@ -142,7 +156,7 @@ def named_machine(owner: User, name: str, *, revoked: timedelta | None = None) -
 
 def stored() -> dict[str, list[tuple[Any, ...]]]:
     """Every row that the rules keep, to see that a refused door left nothing behind. Signing in isn't at the door."""
-    models = [model for app in ("rooms", "messaging", "approvals") for model in apps.get_app_config(app).get_models()]
+    models = [model for app in APPS for model in apps.get_app_config(app).get_models()]
     columns = {
         model: [field.attname for field in model._meta.concrete_fields if field.name != "last_login"]
         for model in models

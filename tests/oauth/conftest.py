@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 from django.core.cache import cache
+from pytest_django.fixtures import Settings
 
 from tests.approvals.kitchen import Kitchen, make_kitchen
 
@@ -11,6 +12,12 @@ from tests.approvals.kitchen import Kitchen, make_kitchen
 @pytest.fixture
 def kitchen(db: None) -> Kitchen:
     return make_kitchen()
+
+
+@pytest.fixture(autouse=True)
+def secrets_are_compared_quickly(settings: Settings) -> None:
+    """Every program gets a secret, and hashing one is slow on purpose."""
+    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 
 
 @pytest.fixture(autouse=True)

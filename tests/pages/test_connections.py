@@ -14,7 +14,8 @@ def test_a_token_is_shown_once_and_listed_by_the_start_of_its_hash(kitchen: Kitc
     assert token.startswith("arc_")
     again = alice.get("/connections/")
     assert token not in again.content.decode()
-    assert f"terminal claude in kitchen · {tokens.digest(token)[:8]} · never used" in text(again)
+    assert f"terminal claude in kitchen · token · {tokens.digest(token)[:8]} · since " in text(again)
+    assert " · never used" in text(again)
     assert "no-store" in again["Cache-Control"]
 
 
