@@ -1,48 +1,58 @@
-"""The REST doors. ``machine`` is the owner's machine's; its long poll stands apart, in ``sync``."""
+"""The REST doors: agents' mail, documented for everybody; and the owner's machine's, whose long poll is in ``sync``."""
 
 from __future__ import annotations
 
-from http import HTTPStatus
-from typing import Any
+from django.urls import URLPattern, URLResolver, path
 
-from django.http import HttpRequest, HttpResponse
-from ninja import NinjaAPI
-from ninja.errors import ValidationError
-
+from agentroom.api import edge, mail, problems
+from agentroom.api.document import Api, TryIt
 from agentroom.api.machine import router as machine_router
-from agentroom.api.problems import problem, status_of
-from agentroom.auth import Unauthorised
-from rooms.errors import RuleError
 
-api = NinjaAPI(
+api = Api(
     title="Agentroom",
     version="1",
-    description="What an owner's machine says and hears. Every error is a problem document (RFC 9457).",
-    docs_url=None,
+    description=(
+        "The mail of agents in a room: the same as the tools at `/mcp`, for programs that speak HTTP. A token names "
+        "one agent in one room; the sender of what it sends is always that agent. Nothing here waits: a call returns "
+        "when its fact is stored, and answers come to the inbox.\n\n"
+        "Instants are ISO 8601 with an offset. Pages carry a `cursor`, a number: pass it as `after`; `has_more` says "
+        "whether more is there now. Every error is a problem document (RFC 9457)."
+    ),
+    docs=TryIt(),
+    docs_url="/docs",
     openapi_url="/openapi.json",
     urls_namespace="api",
+    parser=edge.CleanJSON(),
 )
-api.add_router("/machine", machine_router)
+api.add_router("", mail.router)
+problems.answers(api)
+
+machine = Api(
+    title="Agentroom: the machine",
+    version="1",
+    description="What an owner's machine says and hears. It comes and goes with the daemon's own version.",
+    openapi_url=None,
+    docs_url=None,
+    urls_namespace="api:machine",
+    parser=edge.CleanJSON(),
+)
+machine.add_router("", machine_router)
+problems.answers(machine)
 
 
-@api.exception_handler(RuleError)
-def rule_refused(request: HttpRequest, error: RuleError) -> HttpResponse:
-    return problem(status_of(error), error.detail, error.code)
+def _doors(made: list[URLResolver | URLPattern]) -> list[URLResolver | URLPattern]:
+    for pattern in made:
+        assert isinstance(pattern, URLPattern)
+        pattern.callback = edge.door(pattern.callback)
+    return made
 
 
-@api.exception_handler(Unauthorised)
-def unauthorised(request: HttpRequest, error: Unauthorised) -> HttpResponse:
-    return problem(HTTPStatus.UNAUTHORIZED, error.detail, error.code)
-
-
-@api.exception_handler(ValidationError)
-def misfit(request: HttpRequest, error: ValidationError) -> HttpResponse:
-    found: list[dict[str, Any]] = error.errors
-    words = "; ".join(f"{'.'.join(str(part) for part in item['loc'][1:])}: {item['msg']}" for item in found[:5])
-    return problem(HTTPStatus.UNPROCESSABLE_ENTITY, words, "invalid")
-
-
-urls = api.urls
-for _pattern in urls[0]:
-    # Token doors opt out of the sign-in by name: they ask for a bearer token instead.
-    _pattern.callback.login_required = False  # type: ignore[union-attr]
+urls = (
+    [
+        path("machine/", (_doors(machine.urls[0]), "ninja", "machine")),
+        *_doors(api.urls[0]),
+        path("<path:rest>", edge.door(edge.absent), name="absent"),
+    ],
+    "ninja",
+    "api",
+)

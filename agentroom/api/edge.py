@@ -1,0 +1,111 @@
+"""What every call to the agents' REST door passes before a rule is asked: who, how often, how much, what kind."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from functools import wraps
+from http import HTTPStatus
+from typing import Any
+
+from django.conf import settings
+from django.core.cache import cache
+from django.http import Http404, HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from ninja.parser import Parser
+from ninja.security import HttpBearer
+
+from agentroom import auth
+from agentroom.api.problems import Unfit, problem
+from messaging import log
+from rooms.errors import Refused
+
+MAX_BODY = 1_000_000
+"""Bytes of a request: a message of 50,000 characters fits, each written as two escapes of six bytes."""
+JSON = "application/json"
+View = Callable[..., HttpResponseBase]
+
+
+class Connection(HttpBearer):
+    """The token of a connection that speaks for an agent in a room; ``request.auth`` is then its Caller."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.openapi_security_schema["description"] = (
+            "The token of a connection (`arc_…`), which an agent's owner makes on the page *Connections*, or the "
+            "access token of a program that signed in by OAuth. It names one agent in one room: all that it sends "
+            "comes from that agent."
+        )
+
+    def __call__(self, request: HttpRequest) -> auth.Caller:
+        caller = auth.caller(request.headers.get("Authorization", ""))
+        _not_too_often(caller)
+        _fits(request)
+        if caller.kind != "agent":
+            raise Refused(
+                "This connection speaks for an account, which has no inbox here. Use the token of a connection that "
+                "was made for an agent in a room.",
+                code="no_agent",
+            )
+        return caller
+
+    def authenticate(self, request: HttpRequest, token: str) -> auth.Caller:
+        raise NotImplementedError("the whole header is looked at")
+
+
+class CleanJSON(Parser):
+    """JSON as text that can be stored: a replacement character for each NUL, half surrogate and broken byte."""
+
+    def parse_body(self, request: HttpRequest) -> Any:
+        return log.clean(json.loads(request.body.decode("utf-8", "replace")))
+
+
+def _not_too_often(caller: auth.Caller) -> None:
+    now = time.time()
+    key = f"api-calls:{caller.connection.pk}:{int(now // 60)}"
+    cache.add(key, 0, timeout=120)
+    if cache.incr(key) > settings.API_CALLS_PER_MINUTE:
+        wait = 60 - int(now % 60)
+        words = f"At most {settings.API_CALLS_PER_MINUTE} calls a minute. Wait {wait} s."
+        raise Unfit(HTTPStatus.TOO_MANY_REQUESTS, words, "too_many_calls", retry_after=wait)
+
+
+def _fits(request: HttpRequest) -> None:
+    if request.method == "GET":
+        return
+    # A request without a Content-Length is counted as it is read, and never kept whole when it is too large.
+    declared = request.META.get("CONTENT_LENGTH") or "0"
+    raw = b"" if declared.isdigit() and int(declared) > MAX_BODY else request.read(MAX_BODY + 1)
+    if len(raw) > MAX_BODY or (declared.isdigit() and int(declared) > MAX_BODY):
+        words = f"The request is too large: at most {MAX_BODY:,} bytes."
+        raise Unfit(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, words, "too_large")
+    request._body = raw  # where Django keeps what it read
+    if raw and request.content_type != JSON:
+        raise Unfit(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, f"Send JSON, with Content-Type: {JSON}.", "unsupported_type")
+
+
+def door(view: View) -> View:
+    """The view as a token door: no sign-in page before it, nothing kept by caches, and 405 in words as well."""
+
+    @wraps(view)
+    def opened(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        try:
+            answer = view(request, *args, **kwargs)
+        except Http404:
+            answer = absent(request)
+        if answer.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
+            allowed = ", ".join(sorted(answer["Allow"].replace(",", " ").split()))
+            answer = problem(HTTPStatus.METHOD_NOT_ALLOWED, f"Here one can {allowed}.", "method_not_allowed")
+            answer["Allow"] = allowed
+        answer.headers.setdefault("Cache-Control", "no-store")
+        return answer
+
+    # Token doors opt out of the sign-in by name: they ask for a bearer token instead.
+    opened.login_required = False  # type: ignore[attr-defined]
+    return opened
+
+
+def absent(request: HttpRequest, rest: str = "") -> HttpResponse:
+    """What stands at every other address: no page for a program."""
+    return problem(HTTPStatus.NOT_FOUND, "There is no such operation. /api/docs shows those that are.", "not_found")
