@@ -70,6 +70,7 @@ def up(tmp_path: Path) -> Iterator[Up]:
     up.stack.drop()
 
 
+@pytest.mark.alone
 def test_it_is_ready_within_ten_seconds_and_the_first_link_makes_the_first_owner(up: Up) -> None:
     began = time.monotonic()
     process = up.ready()

@@ -99,6 +99,7 @@ def test_of_two_answers_at_once_one_is_the_decision_and_the_other_reads_whose(ho
     house.alice.press("/deputy/", "End it now")
 
 
+@pytest.mark.alone
 def test_who_was_removed_gets_nothing_more_within_a_second(house: House) -> None:
     """dana's open page ends, her machine loses what it was offered, the room's file is no longer there for her."""
     house.bob.ask(house.kitchen, "see this", files=[("recipe.txt", b"eggs", "text/plain")])
