@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from types import TracebackType
@@ -102,6 +103,13 @@ class Client:
         except httpx.TransportError as error:
             raise Offline(_why(error)) from None
         return bytes(body)
+
+    async def connect(self, new: wire.ConnectionNew) -> wire.ConnectionMade:
+        return await self._ask("POST", "/api/machine/connections", wire.ConnectionMade, new)
+
+    def stream(self, method: str, path: str, **options: Any) -> contextlib.AbstractAsyncContextManager[httpx.Response]:
+        """Whatever another door of the same server says, as it comes."""
+        return self._http.stream(method, path, **options)
 
     async def reachable(self) -> httpx.Response:
         """GET /healthz: the raw answer, for the doctor, who looks at the clock in it too."""

@@ -26,7 +26,12 @@ class Tokens:
 
     @classmethod
     def make(cls) -> Tokens:
-        return cls("arm_" + secrets.token_urlsafe(32), "arc_" + secrets.token_urlsafe(32))
+        return cls("arm_" + secrets.token_urlsafe(32), fresh())
+
+
+def fresh() -> str:
+    """A new token for a connection."""
+    return "arc_" + secrets.token_urlsafe(32)
 
 
 def hashed(token: str) -> str:

@@ -77,18 +77,26 @@ class Confinement:
         return ""
 
     async def enter(
-        self, how: Launch, agent: wire.AgentConfig, *, room_id: int, memory: int, cwd: Path, guards: Path
+        self,
+        how: Launch,
+        agent: wire.AgentConfig,
+        *,
+        room_id: int,
+        memory: int,
+        cwd: Path,
+        guards: Path,
+        mail: Path | None = None,
     ) -> Confined:
         """The launch, confined; raises Trouble when it can't be, so that nothing runs outside unnoticed.
 
-        ``guards`` is the folder of git's alarms, which is shown inside.
+        ``guards`` is the folder of git's alarms, and ``mail`` that of the way to the inbox; both are shown inside.
         """
         policy = await asyncio.to_thread(self.policy, agent)
         found = await asyncio.to_thread(secrets.look, cwd, policy)
         if how.runtime in {"claude", "codex"}:
             launch = await asyncio.to_thread(self._own, how, agent, room_id, cwd, found, policy, guards)
             return Confined(launch, found, guards)
-        return await self._boxed(how, agent, room_id, memory, cwd, found, policy, guards)
+        return await self._boxed(how, agent, room_id, memory, cwd, found, policy, guards, mail)
 
     def policy(self, agent: wire.AgentConfig) -> Policy:
         """What the owner wrote about this agent; raises Trouble when it can't be read. Blocks."""
@@ -121,9 +129,18 @@ class Confinement:
         wrapper = self._folder(agent, room_id) / "codex"
         own.codex(
             env, program=Path(how.command[0]), workdir=cwd, home=self._home, hide=hide, found=found, read=read,
-            wrapper=wrapper,
+            wrapper=wrapper, more=how.codex_settings,
         )  # fmt: skip
         return dataclasses.replace(how, env=env, mode=own.CODEX_MODE)
+
+    def loose(self, how: Launch, agent: wire.AgentConfig, *, room_id: int) -> Launch:
+        """The launch without a box, with what has to stand on the runtime's own command line. Blocks."""
+        if not how.codex_settings:
+            return how
+        env = dict(how.env)
+        binary = own.codex_binary(Path(how.command[0]), env)
+        own.codex_wrapper(env, binary, how.codex_settings, self._folder(agent, room_id) / "codex")
+        return dataclasses.replace(how, env=env)
 
     def _apart(self, cwd: Path) -> list[Path]:
         """Everything of the profile but the working directory in it, a room's worktree."""
@@ -143,9 +160,12 @@ class Confinement:
         found: secrets.Found,
         policy: Policy,
         guards: Path,
+        mail: Path | None,
     ) -> Confined:
         box = Box(cwd, self._home, Path(), hide=[self._profile.folder.resolve()])
         box.show.append((guards, INSIDE / "guards"))
+        if mail:
+            box.show.append((mail, INSIDE / "mail"))
         ways = self._ways(how, policy)
         proxy = Proxy(ways) if ways else None
         try:

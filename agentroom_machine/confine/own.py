@@ -8,7 +8,7 @@ import platform
 import shlex
 import shutil
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -90,6 +90,7 @@ def codex(
     found: secrets.Found,
     read: list[Path],
     wrapper: Path,
+    more: tuple[str, ...] = (),
 ) -> None:
     """Puts a program between the adapter and Codex that gives Codex a permission profile of ours, and chooses it.
 
@@ -113,12 +114,19 @@ def codex(
         f"permissions.agentroom.filesystem={{{filesystem}}}",
         # Nothing may be asked out of the sandbox: the hook asks the owner before each call anyway.
         'approval_policy="never"',
+        *more,
     ]
+    codex_wrapper(env, binary, settings, wrapper)
+    env["INITIAL_AGENT_MODE"] = CODEX_MODE
+
+
+def codex_wrapper(env: dict[str, str], binary: Path, settings: Sequence[str], wrapper: Path) -> None:
+    """Writes a program that starts Codex with these settings, and has the adapter start that."""
     words = [str(binary), *(word for setting in settings for word in ("-c", setting))]
     wrapper.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     wrapper.write_text(f'#!/bin/sh\nexec {shlex.join(words)} "$@"\n', encoding="utf-8")
     wrapper.chmod(stat.S_IRWXU)
-    env |= {"CODEX_PATH": str(wrapper), "INITIAL_AGENT_MODE": CODEX_MODE}
+    env["CODEX_PATH"] = str(wrapper)
 
 
 def codex_binary(adapter: Path, environ: Mapping[str, str]) -> Path:

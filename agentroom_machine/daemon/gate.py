@@ -23,6 +23,7 @@ from agentroom_machine.danger import (
     places,
 )
 from agentroom_machine.danger.reading import verdict
+from agentroom_machine.danger.tools import OWN_SERVER
 
 _LOOK_AT = 20_000
 """Files that a search for secret names looks at before it gives up, which counts as having found one."""
@@ -64,10 +65,15 @@ class Gate:
     confined: Literal["nothing", "commands", "everything"] = "nothing"
     """What can reach neither the network nor secrets: the runtime's commands alone, or its whole process."""
 
+    mail: bool = False
+    """Whether the session has our own tools."""
+
     def judge(self, call: Call) -> Harmless | Ask:
         """The one decision about a tool call; everything that is not surely harmless goes to the owner."""
         if call.name.startswith(_WORD_OF_SERVER):
             server, _, tool = call.name.removeprefix(_WORD_OF_SERVER).partition("__")
+            if server == OWN_SERVER and not self.mail:
+                return _ask(call, "unreadable", "it uses the name of Agentroom's own tools")
             return self._decided(call, classify_mcp(server, tool, policy=self.policy))
         if call.command is not None:
             return self._command(call, call.command)

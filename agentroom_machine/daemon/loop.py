@@ -61,7 +61,7 @@ class Daemon:
         self._environ = environ
         self._journal = Journal(profile.journal_file)
         self._confinement = Confinement(profile, environ)
-        self._sessions = Sessions(self._journal, profile.scratch, self._confinement)
+        self._sessions = Sessions(self._journal, profile.scratch, self._confinement, client)
         self._owner = Owner(self._write)
         self._worktrees = profile.worktrees
         self._snapshots = Snapshots(profile.folder / "snapshots")
@@ -247,6 +247,7 @@ class Daemon:
             questions=self._owner.keys(),
             ready=[] if self._draining else ready,
             slots=0 if self._draining else max(0, min(self._most, MOST_LIVE) - len(self._running)),
+            live=self._sessions.live(),
             asleep=[agent_id for agent_id in self._agents if agent_id not in awake],
             problems={n: self._redact(words)[:2000] for n, words in self._problems.items() if n in self._agents},
             confined={n: self._redact(why)[:2000] for n, why in self._confined.items() if n in self._agents},
@@ -268,6 +269,7 @@ class Daemon:
             self._check_clock(reply.server_time)
         self._epoch = reply.epoch
         self._most = reply.max_running
+        self._sessions.kept = frozenset((kept.agent_id, kept.room_id) for kept in reply.keep)
         agents = {agent.id: agent for agent in reply.agents}
         if agents != self._agents:
             self._agents = agents

@@ -21,7 +21,9 @@ from agentroom_machine.daemon.elicit import fields
 from agentroom_machine.daemon.gatekeeper import Decision
 from agentroom_machine.daemon.hook import HookAnswer, HookCall, HookServer, probe
 from agentroom_machine.daemon.journal import SessionRecord
+from agentroom_machine.daemon.mail_door import Tools
 from agentroom_machine.daemon.processes import Tree
+from agentroom_machine.danger.tools import OWN_SERVER
 from agentroom_machine.errors import Trouble
 from agentroom_machine.runtimes.launch import Launch, NotReady, codex_hook_command, shown_name
 
@@ -55,8 +57,8 @@ class Opened:
 class Runtime:
     """A started runtime; ``turn`` gets what it says and asks, and without a turn everything is refused."""
 
-    def __init__(self, launch: Launch, cwd: Path, owner: str) -> None:
-        self.launch, self.cwd, self._owner = launch, cwd, owner
+    def __init__(self, launch: Launch, cwd: Path, owner: str, tools: Tools | None = None) -> None:
+        self.launch, self.cwd, self._owner, self._mail = launch, cwd, owner, tools
         self.turn: Turn | None = None
         self.session_id = ""
         self.hook: HookServer | None = None
@@ -203,7 +205,9 @@ class Runtime:
 
     async def _open(self, record: SessionRecord | None, capabilities: schema.AgentCapabilities, model: str) -> Opened:
         assert self._connection is not None
-        at = {"cwd": str(self.cwd), "mcp_servers": cast(Any, []), **self.launch.meta}
+        mail = self._mail
+        servers = [schema.McpServerStdio(name=OWN_SERVER, command=mail.command, args=mail.args, env=[])] if mail else []
+        at = {"cwd": str(self.cwd), "mcp_servers": cast(Any, servers), **self.launch.meta}
         sessions = capabilities.session_capabilities
         if record and sessions and sessions.resume is not None:
             with contextlib.suppress(RequestError):

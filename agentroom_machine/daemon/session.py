@@ -9,19 +9,26 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
-from agentroom_machine import wire
+from agentroom_machine import tokens, wire
+from agentroom_machine.client import Client
 from agentroom_machine.confine import secrets
+from agentroom_machine.confine.box import INSIDE
 from agentroom_machine.confine.confinement import Confined, Confinement
 from agentroom_machine.daemon import guards
 from agentroom_machine.daemon.guards import Guards
 from agentroom_machine.daemon.journal import Journal, SessionRecord
+from agentroom_machine.daemon.mail_door import MailDoor
+from agentroom_machine.daemon.retry import until_online
 from agentroom_machine.daemon.runtime import Opened, Runtime
 from agentroom_machine.danger.policy import Policy
 from agentroom_machine.profile import write_private
 from agentroom_machine.runtimes.launch import Launch, Surroundings, launch, shown_name
+from agentroom_machine.runtimes.tool_servers import only_named
 
 IDLE = 300.0
 """Seconds after which an unused session is let go."""
+IDLE_FOR_AN_ANSWER = 86_400.0
+"""The same for one whose agent waits for an answer to mail that it sent."""
 MOST_LIVE = 3
 
 
@@ -40,6 +47,8 @@ class Session:
     confined: Confined | None = None
     unconfined: str = ""
     """Why it runs without confinement."""
+    mail: MailDoor | None = None
+    """Its way to its inbox."""
 
     def part_confined(self) -> Literal["nothing", "commands", "everything"]:
         """What of this session runs confined."""
@@ -58,13 +67,18 @@ class Session:
 
 
 class Sessions:
-    def __init__(self, journal: Journal, scratch: Path, confinement: Confinement) -> None:
-        self._journal, self._scratch, self._confinement = journal, scratch, confinement
+    def __init__(self, journal: Journal, scratch: Path, confinement: Confinement, client: Client) -> None:
+        self._journal, self._scratch, self._confinement, self._client = journal, scratch, confinement, client
+        self.kept: frozenset[tuple[int, int]] = frozenset()
+        """Agents and rooms whose session waits for an answer to mail: not let go for being idle."""
         self._live: dict[tuple[int, int], Session] = {}
 
     def awake(self) -> set[int]:
         """Agents with a live session."""
         return {agent_id for agent_id, _ in self._live}
+
+    def live(self) -> list[wire.Kept]:
+        return [wire.Kept(agent_id=agent_id, room_id=room_id) for agent_id, room_id in sorted(self._live)]
 
     def policy(self, agent: wire.AgentConfig) -> Policy:
         """What the owner wrote about this agent; raises Trouble when it can't be read. Blocks."""
@@ -85,28 +99,60 @@ class Sessions:
     async def _begin(self, offer: wire.Offer, cwd: Path) -> Session:
         agent, around = offer.agent, Surroundings(scratch=self._scratch)
         how: Launch = launch(agent, around)
-        alarms = await asyncio.to_thread(Guards)
+        alarms, mail = await asyncio.to_thread(Guards), None
         try:
-            return await self._begin_guarded(offer, cwd, how, alarms)
+            mail = await self._mail_door(offer)
+            return await self._begin_guarded(offer, cwd, how, alarms, mail)
         except BaseException:
             alarms.close()
+            if mail:
+                await mail.close()
             raise
 
-    async def _begin_guarded(self, offer: wire.Offer, cwd: Path, how: Launch, alarms: Guards) -> Session:
+    async def _mail_door(self, offer: wire.Offer) -> MailDoor | None:
+        """A door with a token of its own for this agent in this room, of which the server only ever gets the hash."""
+        if not offer.mcp_url:
+            return None
+        token = tokens.fresh()
+        new = wire.ConnectionNew(agent_id=offer.agent_id, room_id=offer.room_id, token_hash=tokens.hashed(token))
+        await until_online(lambda: self._client.connect(new), lambda offline: None)
+        door = MailDoor(self._client, offer.mcp_url, token)
+        try:
+            await door.start()
+        except BaseException:
+            await door.close()
+            raise
+        return door
+
+    async def _begin_guarded(
+        self, offer: wire.Offer, cwd: Path, how: Launch, alarms: Guards, mail: MailDoor | None
+    ) -> Session:
         agent, confined = offer.agent, None
+        policy = await asyncio.to_thread(self.policy, agent)
+        how = await asyncio.to_thread(only_named, how, mail is not None, policy, cwd)
         unconfined = await asyncio.to_thread(self._confinement.why_not, agent)
         if not unconfined:
-            room, memory = offer.room_id, offer.memory
+            room, memory, within = offer.room_id, offer.memory, mail.folder if mail else None
             confined = await self._confinement.enter(
-                how, agent, room_id=room, memory=memory, cwd=cwd, guards=alarms.folder
+                how,
+                agent,
+                room_id=room,
+                memory=memory,
+                cwd=cwd,
+                guards=alarms.folder,
+                mail=within,
             )
             how = confined.launch
+        else:
+            how = await asyncio.to_thread(self._confinement.loose, how, agent, room_id=offer.room_id)
         shown = confined.guards if confined else alarms.folder
         how = replace(how, env=guards.environment(how.env, shown, how.runtime))
-        runtime = Runtime(how, cwd, self._journal.journal_id)
+        tools = mail.tools(INSIDE / "mail" if confined and confined.box else None) if mail else None
+        runtime = Runtime(how, cwd, self._journal.journal_id, tools)
         record = self._journal.session(offer.agent_id, offer.room_id)
         usable = record and (record.runtime, record.memory, record.cwd) == (agent.runtime, offer.memory, str(cwd))
         session = Session(agent, offer.memory, runtime, cwd, alarms, confined=confined, unconfined=unconfined)
+        session.mail = mail
         self._live[offer.agent_id, offer.room_id] = session
         try:
             trusted = self._trusted() if how.codex_hook else {}
@@ -141,7 +187,12 @@ class Sessions:
             idle = [session for session in self._live.values() if not session.busy]
             if not idle:
                 return  # never happens while at most MOST_LIVE turns run
-            await self.discard(min(idle, key=lambda session: session.used_at))
+            await self.discard(min(idle, key=self._worth))
+
+    def _worth(self, session: Session) -> tuple[bool, float]:
+        """The least of it goes first, when there are too many: one that waits for no answer, unused for longest."""
+        waits = any(live is session and key in self.kept for key, live in self._live.items())
+        return waits, session.used_at
 
     def release(self, session: Session) -> None:
         session.busy, session.used_at = False, time.monotonic()
@@ -154,15 +205,24 @@ class Sessions:
         await session.runtime.close()
         if session.confined:
             await session.confined.close()
+        if session.mail:
+            await session.mail.close()
         await asyncio.to_thread(session.guards.close)
 
     async def let_go(self) -> int:
         """Ends what was idle too long, or died; returns how many."""
         now = time.monotonic()
-        gone = [s for s in self._live.values() if not s.busy and (now - s.used_at > IDLE or not s.runtime.alive)]
+        gone = [
+            session
+            for key, session in self._live.items()
+            if not session.busy and (not session.runtime.alive or now - session.used_at > self._idle(key))
+        ]
         for session in gone:
             await self.discard(session)
         return len(gone)
+
+    def _idle(self, key: tuple[int, int]) -> float:
+        return IDLE_FOR_AN_ANSWER if key in self.kept else IDLE
 
     async def close(self) -> None:
         for session in list(self._live.values()):

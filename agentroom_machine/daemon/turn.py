@@ -18,7 +18,7 @@ from agentroom_machine import wire
 from agentroom_machine.client import Client
 from agentroom_machine.confine import repository, secrets
 from agentroom_machine.daemon import files, snapshot
-from agentroom_machine.daemon.call import Call, from_hook
+from agentroom_machine.daemon.call import Call, from_hook, passable
 from agentroom_machine.daemon.changes import Changes
 from agentroom_machine.daemon.differing import Changed
 from agentroom_machine.daemon.gate import Gate
@@ -157,7 +157,7 @@ class TurnRun:
         )
         self._gatekeeper = Gatekeeper(
             handle=offer.agent.handle,
-            gate=Gate(policy, session.part_confined()),
+            gate=Gate(policy, session.part_confined(), mail=session.mail is not None),
             ask=self._ask_owner,
             redact=self._redact,
             key=translator.key,
@@ -404,7 +404,8 @@ class TurnRun:
         self._hooked.add(call.id)
         put = from_hook(call.id, call.name, call.input, call.cwd, self._session.cwd)
         decision = await self._decide(self._gatekeeper, put)
-        return HookAnswer(decision.allow, decision.reason)
+        instead = self._session.runtime.launch.codex_hook and decision.allow and not decision.unasked
+        return HookAnswer(decision.allow, decision.reason, passable(put) if instead else "")
 
     async def on_permission(self, call: Call) -> Decision:
         assert self._gatekeeper is not None

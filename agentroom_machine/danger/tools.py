@@ -12,7 +12,8 @@ from agentroom_machine.danger.reading import Finding, Reading, verdict
 _NOTHING = Policy()
 _READS = {"read", "search", "list", "glob", "grep", "ls", "view"}
 _CHANGES = {"edit", "write", "move", "create", "notebook", "patch", "rename"}
-_OWN_SERVER = "agentroom"
+OWN_SERVER = "room"
+"""The tools that the daemon gives to each session. People call a server of their own “agentroom”."""
 
 
 def classify_file(
@@ -66,7 +67,7 @@ def classify_mcp(
 ) -> Reading:
     """A tool of an MCP server: its own word that it only reads counts only where the owner trusts the server."""
     said = annotations or {}
-    if server == _OWN_SERVER:
+    if server == OWN_SERVER:
         return verdict([], confined=False)
     reads, destroys = said.get("readOnlyHint") is True, said.get("destructiveHint") is True
     if destroys and not reads:

@@ -61,6 +61,8 @@ class Launch:
     """The hook must be trusted by its hash first."""
     writes: tuple[Path, ...] = ()
     """Files outside of the working directory that the runtime must be able to write."""
+    codex_settings: tuple[str, ...] = ()
+    """Settings that count only from Codex's own command line."""
     verbatim: bool = True
     """The runtime takes the text of a prompt as it is."""
 

@@ -72,7 +72,8 @@ def test_a_tool_of_a_server_is_fine_only_where_it_reads_and_the_owner_trusts_it(
     assert classify_mcp("shop", "search", {"readOnlyHint": True}, policy).kind == "unreadable"
     assert classify_mcp("shop", "buy", None, policy).kind == "spend"
     assert classify_mcp("docs", "search", {"readOnlyHint": "yes"}, policy).pauses
-    assert classify_mcp("agentroom", "agents_send").kind is None
+    assert classify_mcp("room", "agents_send").kind is None
+    assert classify_mcp("agentroom", "agents_send").kind == "spend"
 
 
 def test_an_address_is_judged_by_its_host() -> None:

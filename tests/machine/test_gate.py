@@ -43,7 +43,6 @@ WORK = [
     ("Write", {"file_path": "src/app.py", "content": "x"}),
     ("Edit", {"file_path": "{work}/src/app.py", "old_string": "print()", "new_string": ""}),
     ("apply_patch", {"command": "*** Begin Patch\n*** Update File: src/app.py\n-a\n+b\n*** End Patch"}),
-    ("mcp__agentroom__agents_send", {"to": ["codex"], "body": "git push"}),
 ]
 PROJECT_CODE = ["make test", "pytest -q", "./run.sh", "npm test", "python -m app"]
 ASKED = [
@@ -79,7 +78,9 @@ ASKED = [
     ("WebSearch", {"query": "x"}, "tool"),
     ("Agent", {"prompt": "do it"}, "tool"),
     ("mcp__files__read", {"path": "src/app.py"}, "spend"),
-    ("mcp__agentroom_evil__send", {}, "spend"),
+    ("mcp__agentroom__agents_send", {}, "spend"),
+    ("mcp__room__agents_send", {}, "unreadable"),
+    ("mcp__room_evil__agents_send", {}, "spend"),
     ("anything", {}, "unreadable"),
     ("anything", {"command": "ls"}, "unreadable"),
     ("write_stdin", {"chars": "git push\n"}, "unreadable"),
@@ -172,6 +173,12 @@ def test_only_what_was_understood_whole_and_fails_inside_can_be_done_outside(wor
     assert not releasable(confined, "cat .env | ./send.sh")
     assert not releasable(Gate(), "cat .env")
     assert not releasable(Gate(confined="everything"), "cat .env")
+
+
+def test_our_own_tools_need_no_question_where_the_session_has_them(work: Path) -> None:
+    call = hook(work, "mcp__room__agents_send", to=["codex"], body="git push")
+    assert Gate(mail=True).judge(call) == Harmless()
+    assert isinstance(Gate().judge(call), Ask)
 
 
 def test_a_runtimes_word_that_a_call_only_thinks_does_not_hide_a_command(work: Path) -> None:
