@@ -27,6 +27,8 @@ class Status:
     """available, working, waiting, offline, asleep, paused, blocked or usage_limited."""
     words: str
     since: datetime | None = None
+    mid_turn: bool = False
+    """It waits for its owner in the middle of its work; else only a request to start does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +110,7 @@ def standings(seats: Sequence[Member]) -> dict[int, Status]:
     room, agents = seats[0].room_id, [seat.agent_id for seat in seats]
     turns = Turn.objects.filter(room=room, agent__in=agents, status="running")
     running = dict(turns.values_list("agent_id", "started_at"))
-    waits = dict(_waits().filter(turn__room=room, turn__agent__in=agents).values_list("turn__agent", "created_at"))
+    stuck, asked = _waits(Approval.objects.filter(turn__room=room, turn__agent__in=agents))
     reports = reported.standing([seat.pk for seat in seats])
     by_hand = set(
         Connection.objects.filter(
@@ -117,7 +119,8 @@ def standings(seats: Sequence[Member]) -> dict[int, Status]:
     )
     return {
         seat.pk: _status(
-            seat.agent, running.get(seat.agent_id or 0), waits.get(seat.agent_id or 0), reports.get(seat.pk),
+            seat.agent, running.get(seat.agent_id or 0), stuck.get(seat.agent_id or 0), asked.get(seat.agent_id or 0),
+            reports.get(seat.pk),
             by_hand=seat.agent_id in by_hand,
         )
         for seat in seats
@@ -125,15 +128,22 @@ def standings(seats: Sequence[Member]) -> dict[int, Status]:
     }  # fmt: skip
 
 
-def _waits() -> QuerySet[Approval]:
-    """What an agent waits for. What it asked its owner and went on is not among it."""
-    return Approval.objects.filter(verdict="").exclude(subject=Approval.Subject.ASK)
+def _waits(open_: QuerySet[Approval]) -> tuple[dict[int, datetime], dict[int, datetime]]:
+    """By agent, since when its work waits for its owner, and since when a request to start it does.
+
+    What it asked its owner and went on is neither.
+    """
+    rows = open_.filter(verdict="").exclude(subject=Approval.Subject.ASK).order_by("-pk")
+    at_work = rows.filter(turn__status="running")
+    others = rows.exclude(turn__status="running")
+    return dict(at_work.values_list("turn__agent", "created_at")), dict(others.values_list("turn__agent", "created_at"))
 
 
 def _status(
     agent: Agent,
     running: datetime | None,
-    waits: datetime | None,
+    stuck: datetime | None,
+    asked: datetime | None,
     report: Report | None = None,
     *,
     by_hand: bool = False,
@@ -142,8 +152,8 @@ def _status(
     here = machine is not None and machine.connected
     if machine is None or not (here or by_hand):
         return Status("offline", "offline", machine.last_seen_at if machine else None)
-    if waits:
-        return Status("waiting", f"waiting for {agent.owner.username}", waits)
+    if stuck:
+        return Status("waiting", f"waiting for {agent.owner.username}", stuck, mid_turn=True)
     if running:
         return Status("working", "working", running)
     if agent.paused_at is not None:
@@ -152,6 +162,8 @@ def _status(
         return Status(report.status, _words(report), report.at)
     if here and str(agent.pk) in machine.problems:
         return Status("blocked", "blocked")
+    if asked:
+        return Status("waiting", f"waiting for {agent.owner.username}", asked)
     if agent.pk in machine.asleep and not by_hand:
         return Status("asleep", "asleep")
     return Status("available", "available")
@@ -168,8 +180,8 @@ def agent_status(owner: User, agent: Agent) -> Status:
     turns = Turn.objects.filter(agent=agent)
     waiting = turns.filter(status__in=Turn.WAITING).count()
     running = turns.filter(status="running").values_list("started_at", flat=True).first()
-    waits = _waits().filter(turn__agent=agent).values_list("created_at", flat=True).first()
-    status = _status(agent, running, waits)
+    stuck, asked = _waits(Approval.objects.filter(turn__agent=agent))
+    status = _status(agent, running, stuck.get(agent.pk), asked.get(agent.pk))
     if status.state == "waiting":
         return Status("waiting", "waiting for you" if agent.owner_id == owner.pk else status.words)
     if status.state == "blocked" and agent.machine is not None:

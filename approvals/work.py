@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
+from typing import Any
 
 from django.conf import settings
 from django.utils import timezone
@@ -76,11 +77,14 @@ def seen(machine_id: int, request: wire.SyncRequest) -> None:
     changed = not was or before != (asleep, problems, confined, request.draining)
     if not changed and machine.last_seen_at is not None and now - machine.last_seen_at < timedelta(seconds=8):
         return
-    Machine.objects.filter(pk=machine_id).update(
-        last_seen_at=now, asleep=asleep, problems=problems, confined=confined, draining=request.draining
-    )
+    _note(machine, last_seen_at=now, asleep=asleep, problems=problems, confined=confined, draining=request.draining)
     if changed:
         _seats_look(machine)
+
+
+@rule
+def _note(machine: Machine, **said: Any) -> None:
+    Machine.objects.filter(pk=machine.pk).update(**said)
 
 
 def _seats_look(machine: Machine) -> None:
@@ -236,7 +240,8 @@ def _as_offer(turn: Turn) -> wire.Offer:
 
 def _waits(count: int) -> str:
     """All that a mail turn says; who wrote and how the letters begin stands in its notices."""
-    letters = "A letter waits" if count == 1 else f"{count} letters wait"
+    some = f"At least {count}" if count >= turns.MOST_NOTICES else str(count)
+    letters = "A letter waits" if count == 1 else f"{some} letters wait"
     return f"{letters} in your inbox. Read with agents_read_inbox, and answer with agents_reply or agents_ack."
 
 

@@ -94,7 +94,7 @@ def _why(seat: Member, status: directory.Status | None, turn: Turn | None) -> st
     match status.state:
         case "working":
             return "queued behind other work"
-        case "waiting":
+        case "waiting" if status.mid_turn:
             return f"it waits for its owner, {seat.agent.owner.username}"
         case "usage_limited" | "offline" | "asleep" | "paused" | "blocked":
             return status.words

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from approvals.turns.answering import answer, lapse
 from approvals.turns.asking import WEB, ask
-from approvals.turns.inbox import inbox, name_in_offer
+from approvals.turns.inbox import MOST_NOTICES, inbox, name_in_offer
 from approvals.turns.own import RETRIABLE, cancel, change, own_turn, place, retry
 from approvals.turns.passing import letter, reply, request, send, speaking, was_answered
 from approvals.turns.running import allowed, end_moot, finish, held, messages, offer, queue_of, start, take_back
@@ -12,6 +12,7 @@ from approvals.turns.steps import end, notice, queue, tell
 from approvals.turns.undoing import keep_undo, undone, undos_waiting
 
 __all__ = [
+    "MOST_NOTICES",
     "RETRIABLE",
     "WEB",
     "allowed",

@@ -55,6 +55,7 @@ class Daemon:
     running: list[int] = field(default_factory=list)
     questions: list[str] = field(default_factory=list)
     asleep: list[int] = field(default_factory=list)
+    live: list[wire.Kept] | None = None
     confined: dict[int, str] = field(default_factory=dict)
     slots: int = 2
     n: int = 0
@@ -71,6 +72,7 @@ class Daemon:
             ready=ready,
             slots=self.slots,
             asleep=self.asleep,
+            live=self.live,
             confined=self.confined,
         )
 
