@@ -14,15 +14,16 @@ from django.db import transaction
 from django.http import HttpResponseBase
 from django.test import Client, override_settings
 from django.urls import URLPattern, URLResolver, get_resolver
+from django.utils import timezone
 from pytest_django import DjangoDbBlocker
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 from websockets.typing import Origin
 
-from agentroom.api import api
+from agentroom.api import api, machine
 from messaging.routing import websocket_urlpatterns
-from rooms import tokens
-from rooms.models import Machine, User
+from rooms import membership, tokens
+from rooms.models import Connection, Machine, User
 from tests.doors.pages import ALLAUTH, DOORS, SOCKETS, Door
 from tests.doors.scene import ABSENT, Scene, make_scene, named_machine, same_words, stored
 from tests.doors.token_doors import COLUMNS, TOKEN_DOORS, TokenDoor
@@ -192,18 +193,30 @@ def headers(scene: Scene) -> dict[str, dict[str, str]]:
         "danas": named_machine(k.dana, "danas"),
         "alices": token,
     }
-    carried = {"connection": scene.things["connection_token"], **machines}
+    ended, ended_token = membership.connect(k.alice, agent=k.claude.pk, room=k.room.pk, name="ended")
+    membership.revoke_connection(k.alice, ended.pk)
+    connections = {
+        "connection": scene.things["connection_token"],
+        "account": membership.connect_account(k.alice, "chat")[1],
+        "ended": ended_token,
+        "gemini": membership.connect(k.dana, agent=k.gemini.pk, room=k.room.pk, name="by hand")[1],
+    }
+    # Its use is noted once a minute: not the first time in these tests.
+    Connection.objects.filter(revoked_at=None).update(last_used_at=timezone.now())
+    carried = connections | machines
     bearers = {who: {"Authorization": f"Bearer {carried[who]}"} for who in carried}
     return {"nothing": {}, "session": {}} | bearers
 
 
 def operations() -> set[tuple[str, str]]:
     """Method and route of every operation that the API has, its own documents included."""
-    found = {("GET", "api/openapi.json"), ("GET", "api/")}
-    for prefix, router in api._routers:
-        for path, view in router.path_operations.items():
-            route = f"api{prefix}{path}".replace("{", "<").replace("}", ">")
-            found |= {(method, route) for operation in view.operations for method in operation.methods}
+    own = ("api/openapi.json", "api/docs", "api/", "api/machine/", "api/<path:rest>")
+    found = {("GET", route) for route in own}
+    for before, door in (("api", api), ("api/machine", machine)):
+        for prefix, router in door._routers:
+            for path, view in router.path_operations.items():
+                route = f"{before}{prefix}{path}".replace("{", "<").replace("}", ">")
+                found |= {(method, route) for operation in view.operations for method in operation.methods}
     return found
 
 

@@ -123,6 +123,8 @@ def make_scene() -> Scene:
         "produced": entries.get(kind="artifact").seq,
         "step": entries.get(kind="tool_call").seq,
         "text": entries.get(kind="text").seq,
+        "number": waiting.entry.seq,
+        "rest": "nothing/here",
         "handle": "claude",
         "code": waiting_machine().user_code,
         "program": program(),
