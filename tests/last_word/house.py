@@ -58,7 +58,7 @@ class House:
         if self.done.exists():
             self.done.unlink()
         turn = self.ask(self.alice, "run `rm -rf build; echo deleted >> done.txt`")
-        return turn, self.live.question(turn.id, "tool", "delete")
+        return turn, self.open_question(turn)
 
     @property
     def done(self) -> Path:
@@ -66,7 +66,14 @@ class House:
         return self.machine.folder / "shop" / "done.txt"
 
     def open_question(self, turn: StoredTurn) -> StoredQuestion:
+        # A first question waits for an agent's start in its box, on a machine that may be busy with other tests.
+        until(lambda: self.live.stored.questions(turn.id), seconds=90, what=lambda: self.how_it_stands(turn))
         return self.live.question(turn.id)
+
+    def how_it_stands(self, turn: StoredTurn) -> str:
+        daemon, server = self.machine.daemon, self.live.server
+        said = [process.said()[-2000:] for process in (daemon, server) if process is not None]
+        return "\n".join([f"a question in turn {turn.id}; it is {self.status(turn)}", *said])
 
     def verdict(self, question: StoredQuestion) -> str:
         [(verdict,)] = self.live.stored.rows("SELECT verdict FROM approvals_approval WHERE id = ?", question.id)

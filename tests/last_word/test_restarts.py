@@ -18,7 +18,7 @@ from tests.last_word.relay import Relay, Way
 from tests.live import Live, Page, Person, StoredTurn, until
 from tests.live.stored import StoredQuestion
 
-pytestmark = [pytest.mark.kills, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.kills, pytest.mark.timeout(400)]
 
 ROLES = ["web", "worker", "daemon"] if os.environ.get("REDIS_URL") else ["web", "daemon"]
 COMBINATIONS = [roles for count in range(1, len(ROLES) + 1) for roles in itertools.combinations(ROLES, count)]
