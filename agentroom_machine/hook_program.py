@@ -27,11 +27,18 @@ def main() -> int:
                 answer += piece
         verdict = json.loads(answer)
         if verdict["allow"] is True:
+            if verdict.get("instead"):
+                sys.stdout.write(json.dumps(_instead(str(verdict["instead"]))))
             return 0
         sys.stderr.write(str(verdict["reason"]) + "\n")
     except (OSError, ValueError, KeyError, TypeError) as error:
         sys.stderr.write(f"Agentroom could not be asked ({type(error).__name__}); so no.\n")
     return 2
+
+
+def _instead(command: str) -> dict[str, object]:
+    said = {"hookEventName": "PreToolUse", "permissionDecision": "allow", "updatedInput": {"command": command}}
+    return {"hookSpecificOutput": said}
 
 
 if __name__ == "__main__":

@@ -122,7 +122,10 @@ class Confinement:
         if how.runtime == "claude":
             meta = copy.deepcopy(how.meta)
             options = meta["claudeCode"]["options"]
-            own.claude(options, workdir=cwd, home=self._home, hide=hide, show=[guards], found=found, hosts=policy.hosts)
+            own.claude(
+                options, workdir=cwd, home=self._home, hide=hide, show=[guards], found=found, hosts=policy.hosts,
+                env=how.env,
+            )  # fmt: skip
             return dataclasses.replace(how, meta=meta)
         env = dict(how.env)
         read = [*programs(env.get("PATH", ""), self._home), guards]

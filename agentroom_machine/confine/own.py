@@ -8,12 +8,14 @@ import platform
 import shlex
 import shutil
 import stat
+import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from agentroom_machine.confine import repository, secrets
 from agentroom_machine.confine.box import SYSTEM, TOOLS
+from agentroom_machine.daemon.redact import secret_values
 from agentroom_machine.errors import Trouble
 
 CODEX_MODE = "permission-profile:agentroom"
@@ -34,6 +36,7 @@ def claude(
     show: list[Path],
     found: secrets.Found,
     hosts: tuple[str, ...],
+    env: Mapping[str, str],
 ) -> None:
     """Adds Claude Code's sandbox to the options that go along with each session.
 
@@ -58,7 +61,7 @@ def claude(
             "allowWrite": elsewhere,
             "denyWrite": [str(path) for one in kept for path in one.read],
         },
-        "credentials": {"envVars": [{"name": name, "mode": "deny"} for name in _TOKENS]},
+        "credentials": {"envVars": [{"name": name, "mode": "deny"} for name in _secret_names(env)]},
     }  # fmt: skip
     # Its own tools read outside of the sandbox.
     denied = [f"Read(/{path})" for path in inside] + [f"Read(/{path}/**)" for path in (*found.folders, *hide)]
@@ -74,6 +77,22 @@ def _closed(home: Path) -> Iterator[Path]:
             yield top
     yield home
     yield from secrets.closed(Path("/etc"))
+
+
+def _secret_names(env: Mapping[str, str]) -> list[str]:
+    """Variables that a runtime may need itself, and that its commands must not see."""
+    named = {name for name, value in env.items() if any(secret_values({name: value}))}
+    return sorted({*_TOKENS, *(name for name in named if not name.startswith("GIT_CONFIG_"))})
+
+
+def _excluded(codex_home: Path) -> list[str]:
+    """What the owner's own settings keep from Codex's commands: a list of ours would take its place."""
+    try:
+        said = tomllib.loads((codex_home / "config.toml").read_text(encoding="utf-8"))
+        kept = said["shell_environment_policy"]["exclude"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return []
+    return [name for name in kept if isinstance(name, str)] if isinstance(kept, list) else []
 
 
 def _tools(home: Path) -> Iterator[Path]:
@@ -114,6 +133,8 @@ def codex(
         f"permissions.agentroom.filesystem={{{filesystem}}}",
         # Nothing may be asked out of the sandbox: the hook asks the owner before each call anyway.
         'approval_policy="never"',
+        "shell_environment_policy.ignore_default_excludes=false",
+        f"shell_environment_policy.exclude={json.dumps([*_excluded(codex_home), *_secret_names(env)])}",
         *more,
     ]
     codex_wrapper(env, binary, settings, wrapper)

@@ -42,7 +42,7 @@ def look(workdir: Path, policy: Policy | None = None) -> Found:
         here = Path(base)
         if ".git" in folders or ".git" in files:
             found.repositories.append(here / ".git")
-        found.folders += [here / name for name in folders if name.casefold() in _FOLDERS]
+        found.folders += [here / name for name in folders if name.casefold() in _FOLDERS and _filled(here / name)]
         folders[:] = [name for name in folders if name not in _SKIPPED | {".git"} and name.casefold() not in _FOLDERS]
         found.files += [here / name for name in files if _secret(here / name, workdir, named)]
         seen += len(files) + 1
@@ -50,6 +50,14 @@ def look(workdir: Path, policy: Policy | None = None) -> Found:
             found.complete = False
             break
     return found
+
+
+def _filled(folder: Path) -> bool:
+    """Codex makes empty ones itself, to keep them from being made; to hide these too would break its sandbox."""
+    try:
+        return any(folder.iterdir())
+    except OSError:
+        return True
 
 
 def _named(policy: Policy) -> Callable[[str], bool]:

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +32,8 @@ class HookCall:
 class HookAnswer:
     allow: bool
     reason: str = ""
+    instead: str = ""
+    """The same command in other words, for a runtime that would refuse it as it stands."""
 
 
 Decide = Callable[[HookCall], Awaitable[HookAnswer]]
@@ -66,7 +68,7 @@ class HookServer:
         self._open.add(task)
         try:
             answer = await self._answer(await reader.read(-1))
-            writer.write(json.dumps({"allow": answer.allow, "reason": answer.reason}).encode())
+            writer.write(json.dumps(asdict(answer)).encode())
             await writer.drain()
         except (OSError, asyncio.CancelledError):
             pass  # the hook program reads an empty answer as no

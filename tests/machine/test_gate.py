@@ -1,10 +1,11 @@
+import shlex
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from agentroom_machine import wire
-from agentroom_machine.daemon.call import Call, from_hook
+from agentroom_machine.daemon.call import Call, from_hook, passable
 from agentroom_machine.daemon.gate import Ask, Gate, Harmless
 from agentroom_machine.daemon.showing import counts, line_counts
 from agentroom_machine.danger import Policy
@@ -221,6 +222,14 @@ def test_a_patch_names_its_files(work: Path) -> None:
     call = hook(work, "apply_patch", command=patch)
     assert call.paths == ("src/app.py",)
     assert counts(call) == (2, 1)
+
+
+def test_only_what_codex_would_refuse_whoever_approved_it_is_said_in_other_words(work: Path) -> None:
+    for command in ("rm -rf src", 'for f in *; do rm -f "$f"; done', "echo 'it'; rm -f 'a b'"):
+        told = passable(hook(work, "Bash", command=command))
+        assert shlex.split(told) == ["eval", command]
+    assert passable(hook(work, "Bash", command="git push")) == ""
+    assert passable(hook(work, "exec_command", cmd=["rm", "-f", "x"])) == ""
 
 
 def test_long_texts_are_counted_too() -> None:

@@ -54,6 +54,20 @@ async def test_a_call_is_put_to_the_daemon_and_goes_on_when_it_may(desk: tuple[D
     assert desk[0].calls == [HookCall("t1", "Bash", {"command": "ls"}, "/w")]
 
 
+async def test_a_command_that_the_runtime_would_refuse_goes_on_in_other_words(desk: tuple[Desk, HookServer]) -> None:
+    desk[0].answer = HookAnswer(True, instead="eval 'rm -f x'")
+    code, said = await asyncio.to_thread(printed, desk[1].path)
+    assert code == 0
+    told = json.loads(said)["hookSpecificOutput"]
+    assert (told["permissionDecision"], told["updatedInput"]) == ("allow", {"command": "eval 'rm -f x'"})
+
+
+def printed(socket: str) -> tuple[int, str]:
+    words, env = [sys.executable, "-I", str(HOOK_PROGRAM)], {"AGENTROOM_HOOK": socket}
+    done = subprocess.run(words, input=CALL, env=env, capture_output=True, text=True, timeout=20, check=False)
+    return done.returncode, done.stdout
+
+
 async def test_a_no_reaches_the_agent_with_its_reason(desk: tuple[Desk, HookServer]) -> None:
     desk[0].answer = HookAnswer(False, "The owner declined: not now; go on without it.")
     assert await run(desk[1].path) == (2, "The owner declined: not now; go on without it.\n")
