@@ -90,12 +90,14 @@ class Gate:
         return _ask(call, "unreadable", "what this tool does is not known")
 
     def stays(self, call: Call, asked: Ask) -> str:
-        """What the owner should know before a yes: that the command may fail where it runs."""
-        if call.command is None or self.confined == "nothing" or self._leaves(call):
+        """Where a command runs, and what the owner should know of that before a yes."""
+        if call.command is None or self.confined == "nothing":
             return ""
-        if asked.subject in {"push", "spend", "credentials"}:
-            return "It runs in its confinement, which keeps it from the network and from secrets; it may fail for that."
-        return ""
+        if self._leaves(call):
+            return "It asks to run outside of its confinement, with the network and with your secrets."
+        fails = asked.subject in {"push", "spend", "credentials"}
+        confined = "It runs in its confinement, which keeps it from the network and from secrets"
+        return f"{confined}; it may fail for that." if fails else f"{confined}."
 
     def _decided(self, call: Call, reading: Reading) -> Harmless | Ask:
         return Harmless() if reading.kind is None else _ask(call, reading.kind, reading.why)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from agentroom_machine import wire
+from agentroom_machine.daemon import showing
 from agentroom_machine.daemon.call import Call
 from agentroom_machine.daemon.gate import Gate, Harmless
 from agentroom_machine.daemon.outside import Outside
@@ -88,10 +89,11 @@ class Gatekeeper:
         if whole is None or len(action := self._redact(whole)) > wire.MAX_TEXT:
             self._refuse(call)
             return Decision(False, "This call is too long to be shown to the owner whole. Do it in smaller steps.")
+        wish = showing.push(plan) if isinstance(plan, PushPlan) else judgement.title
         self._before_asking()
         verdict = await self._ask(
             subject="push" if isinstance(plan, PushPlan) else judgement.subject,
-            title=line(self._redact(f"{self._handle} wants to {judgement.title}")),
+            title=line(self._redact(f"{self._handle} wants to {wish}")),
             action=action,
             short=line(self._redact(judgement.short)),
             options=[],

@@ -5,16 +5,18 @@ from __future__ import annotations
 import difflib
 import json
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
 from agentroom_machine.daemon.call import Call
+from agentroom_machine.daemon.push import PushPlan
 from agentroom_machine.daemon.within import inside
 
 
 def words(call: Call) -> tuple[str, str]:
     """The sentence's end for the owner ("wants to …"), and what the others in the room see."""
     if call.command is not None:
-        return "run a command", f"run {_clip(call.command)}"
+        return "run a command", f"run {_code(_clip(call.command))}"
     places = list(dict.fromkeys(inside(path, call.workdir) for path in call.paths))
     where = ", ".join("a file outside the working directory" if place is None else str(place) for place in places[:3])
     where += f" and {len(places) - 3} more" if len(places) > 3 else ""
@@ -27,6 +29,39 @@ def words(call: Call) -> tuple[str, str]:
         return "fetch from the network", "fetch from the network"
     name = call.name or call.title or "a tool"
     return f"use {_clip(name)}", f"use {_clip(name)}"
+
+
+def push(plan: PushPlan) -> str:
+    """The sentence's end for a push that is known whole: what goes where."""
+    pushed, gone = ([_plain(ref.name) for ref in plan.refs if bool(ref.sha) is there] for there in (True, False))
+    where = _called(plan.url)
+    how = " by force" if any(ref.force for ref in plan.refs) else ""
+    said = [f"push {_some(pushed)} to {where}{how}"] if pushed else []
+    said += [f"remove {_some(gone)} {'there' if pushed else f'at {where}'}"] if gone else []
+    return " and ".join(said)
+
+
+def _called(url: str) -> str:
+    """What people call a repository by its address: host and path, or a folder's name."""
+    if url.startswith(("/", "file://")):
+        return Path(url).name
+    _, scheme, rest = url.rpartition("://")
+    host, _, path = rest.partition("/" if scheme else ":")
+    return f"{host.rpartition('@')[2]}/{path.strip('/').removesuffix('.git')}"
+
+
+def _plain(ref: str) -> str:
+    """A branch by its name alone, a tag as one."""
+    return ref.removeprefix("refs/heads/").replace("refs/tags/", "tag ", 1)
+
+
+def _some(names: list[str]) -> str:
+    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+
+
+def _code(text: str) -> str:
+    """As code, unless it holds the mark that would end it."""
+    return text if "`" in text else f"`{text}`"
 
 
 def _clip(text: str) -> str:

@@ -10,10 +10,12 @@ from dataclasses import dataclass, field
 from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.safestring import SafeString
+from django.utils.text import Truncator
 
 from approvals import consent, turns
 from approvals.models import Approval, Turn
 from messaging import sign_in
+from messaging.render import words
 from messaging.render.drawing import draw, title
 from messaging.render.hidden import oddities, reveal
 from messaging.render.markdown import markdown, mentions
@@ -25,11 +27,8 @@ ACTS = {
     "credentials": "Approve this use of credentials", "unreadable": "Approve this command",
     "tool": "Approve once",
 }  # fmt: skip
-KINDS = {
-    "push": "pushes to a shared branch", "delete": "deletes something", "spend": "spends money",
-    "credentials": "handles credentials", "unreadable": "can’t be read by us: read it yourself",
-    "tool": "is something that the agent asks about",
-}  # fmt: skip
+LONGEST_TITLE = 160
+"""Characters of a question's heading; the action below it is whole."""
 RETRIABLE = frozenset({"failed", "stopped", "interrupted"})
 ORDINALS = ("", "first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
 
@@ -117,16 +116,18 @@ def question(
         alone=alone,
         plain=plain,
         tone="danger" if approval.subject in consent.FOUR else "waiting",
-        title=reveal(approval.title or f"{turn.agent.handle} asks"),
+        title=reveal(Truncator(approval.title or f"{turn.agent.handle} asks").chars(LONGEST_TITLE)),
         short=title(approval.short or "a question to the owner"),
         over=approval.expires_at is not None and approval.expires_at <= timezone.now(),
         asks=markdown(approval.action, breaks=True) if plain else "",
         command="" if plain else reveal(approval.action),
         odd=[] if plain else oddities(approval.action),
-        kind=KINDS.get(approval.subject, ""),
+        what=words.WAITS.get(approval.subject, ""),
         act=ACTS.get(approval.subject, "Approve once"),
         is_four=approval.subject in consent.FOUR,
-        confined=None if turn.machine is None else turn.machine.confined.get(str(turn.agent_id)),
+        unconfined="" if turn.machine is None else turn.machine.confined.get(str(turn.agent_id), ""),
+        # The action says where it runs when that is elsewhere, and always on a machine that says so.
+        placed=f"\nin {turn.agent.workdir}\n" in f"\n{approval.action}\n",
         whole=consent.whole(approval),
         wants=wants(request) if approval.subject in consent.FOUR else "",
         owns=turn.agent.owner_id == person(request).pk,

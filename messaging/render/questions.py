@@ -14,7 +14,7 @@ def question(card: Card, asked: Question) -> SafeString:
     """An open question as the room sees it."""
     return draw(
         "approvals/question.html", card=card, question=asked, standing=words.question(asked, card),
-        short=title(asked.short),
+        short=title(asked.short), what=words.WAITS.get(asked.subject, ""),
     )  # fmt: skip
 
 

@@ -19,6 +19,12 @@ DECIDED = {
     "once": "approved", "always": "allowed always", "no": "declined", "lapsed": "lapsed to no", "gone": "withdrawn",
 }  # fmt: skip
 
+WAITS = {
+    "push": "What pushes or publishes", "delete": "What deletes", "spend": "What may cost money",
+    "credentials": "What touches secrets", "unreadable": "What can’t be understood by reading it",
+}  # fmt: skip
+"""The beginning of a sentence that says why a question of this kind is asked."""
+
 
 @dataclass(frozen=True)
 class Standing:
