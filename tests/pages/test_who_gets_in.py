@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import copy
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import pytest
+from django.db import transaction
 from django.test import Client
+from pytest_django import DjangoDbBlocker
 
 from approvals import control
 from rooms import membership
 from rooms.models import Connection, Machine, Member, Room
 from rooms.urls import urlpatterns
-from tests.approvals.kitchen import Kitchen
+from tests.approvals.kitchen import Kitchen, make_kitchen
 from tests.pages.conftest import In
 
 CAST = ("alice", "bob", "vera", "dana", "charlie")
@@ -100,6 +103,19 @@ OPEN = {"join", "sign_in_link", "first"}
 each_door = pytest.mark.parametrize("door", DOORS, ids=[f"{n}-{door.name}" for n, door in enumerate(DOORS)])
 FORMS = [door for door in DOORS if door.post]
 each_form = pytest.mark.parametrize("door", FORMS, ids=[f"{n}-{door.name}" for n, door in enumerate(FORMS)])
+
+
+@pytest.fixture(scope="module")
+def made(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[Kitchen]:
+    """Made once, around the transaction that takes back what a test changed."""
+    with django_db_blocker.unblock(), transaction.atomic():
+        yield make_kitchen()
+        transaction.set_rollback(True)
+
+
+@pytest.fixture
+def kitchen(made: Kitchen, db: None) -> Kitchen:
+    return copy.deepcopy(made)
 
 
 def test_every_door_is_in_the_table() -> None:
