@@ -27,12 +27,15 @@ class Done:
 
     words: list[str]
     acts: list[str]
+    begun: list[str]
+    """The commands that it began."""
 
     @classmethod
     def read(cls, path: Path, *, after: int = 0) -> Done:
         own = lines(path)[after:]
         said = " ".join(line["text"] for line in own if line["did"] == "say")
-        return cls(said.split(), [line["did"] for line in own if line["did"] in ACTS])
+        begun = [line["command"] for line in own if line["did"] == "run"]
+        return cls(said.split(), [line["did"] for line in own if line["did"] in ACTS], begun)
 
 
 @dataclass(frozen=True)

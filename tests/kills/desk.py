@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import subprocess
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,7 +14,10 @@ import psutil
 from tests.kills.accounts import lines
 from tests.live import Live, Machine, Person, StoredTurn, until
 
-WORK = "@claude list what is here, edit the program, then draw a picture"
+WORK = "@claude list what is here, edit the program, draw a picture, then push it and delete the old builds"
+"""Two of these are asked: the push and the deletion."""
+SIGNED_IN = 8 * 60
+"""Seconds after which alice comes in anew: what she says yes to wants to know that it is she."""
 ENDED = {"done", "failed", "stopped", "interrupted", "refused", "cancelled"}
 
 
@@ -26,6 +30,7 @@ class Desk:
     asked: int = 0
     starts: int = 0
     pids: set[int] = field(default_factory=set)
+    came_in_at: float = field(default_factory=time.monotonic)
 
     @classmethod
     def set_up(cls, live: Live) -> Desk:
@@ -34,6 +39,8 @@ class Desk:
         machine = live.machine()
         machine.pair(alice)
         machine.add_agent("claude", runtime="demo", workdir=machine.repository())
+        remote = machine.folder / "shop-remote.git"
+        subprocess.run(["git", "config", "core.logAllRefUpdates", "always"], cwd=remote, check=True)
         alice.seat_agent(kitchen, "claude")
         return cls(live, alice, machine, kitchen)
 
@@ -57,8 +64,14 @@ class Desk:
 
     def ask(self, body: str = WORK) -> StoredTurn:
         self.asked += 1
+        if time.monotonic() > self.came_in_at + SIGNED_IN:
+            self.alice.sign_in(self.live.manage_json("person", "alice")["sign_in"])
+            self.came_in_at = time.monotonic()
+        shop = self.machine.folder / "shop"
         # The picture is always the same one: only a new file is something that the turn produced.
-        (self.machine.folder / "shop" / "sales.png").unlink(missing_ok=True)
+        (shop / "sales.png").unlink(missing_ok=True)
+        (shop / "build").mkdir(exist_ok=True)
+        (shop / "build" / "old.txt").write_text("Left over from an earlier build.\n")
         self.alice.ask(self.kitchen, body)
         return self.live.turn(self.kitchen, self.asked)
 
@@ -71,7 +84,7 @@ class Desk:
         for question in self.live.stored.questions(turn.id):
             if not question.verdict:
                 with contextlib.suppress(httpx.TransportError):
-                    self.alice.press(f"/questions/{question.id}/", "Approve once")
+                    self.alice.approve(question.id)
 
     def agree_until(self, turn: StoredTurn, at: float) -> None:
         """Say yes to what waits until that instant of the monotonic clock, or the turn's end."""
@@ -116,6 +129,12 @@ class Desk:
             for process in psutil.process_iter()
             if process.pid in self.pids and process.is_running() and process.status() != psutil.STATUS_ZOMBIE
         ]
+
+    def arrivals(self) -> list[str]:
+        """Each push that ever arrived in the remote."""
+        remote = self.machine.folder / "shop-remote.git"
+        log = remote / "logs" / "refs" / "heads" / "main"
+        return log.read_text().splitlines() if log.exists() else []
 
     def journaled(self, turn: StoredTurn) -> list[str]:
         return [line["fact"]["kind"] for line in lines(self.journal) if line["turn"] == turn.id]

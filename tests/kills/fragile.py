@@ -87,6 +87,8 @@ def patch() -> None:
     around(Journal, "add_offer", after="offer-journaled")
     around(Journal, "mark_running", before="start-known", after="running-journaled")
     around(Journal, "ack", after="acked")
+    around(Journal, "begin_outside", after="push-journaled")
+    around(Journal, "end_outside", before="push-known")
     around(Client, "start", before="start-asked", after="start-answered")
     around(Client, "has_file", before="file-asked")
     around(Owner, "answer", before="verdict-heard", after="verdict-given")

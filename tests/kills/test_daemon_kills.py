@@ -28,12 +28,16 @@ IN_MID_TURN = [
     "question-journaled",
     "question-journaled:2",
     "verdict-given",
+    "push-journaled",
+    "push-known",
     "tool_call-journaled:3",
 ]
 NEAR_THE_END = ["end-journaled", "end-answered"]
 EITHER = ["file-asked"]
 """A file goes up while the turn's end is being written."""
 SEED = 20261129
+ASKED = {"push": "git push origin main", "delete": "rm -rf build"}
+"""What wants a yes in ``desk.WORK``."""
 
 
 @pytest.fixture(scope="module")
@@ -43,10 +47,11 @@ def desk(live: Live) -> Iterator[Desk]:
     desk.machine.close()
 
 
-def settle(desk: Desk, turn: StoredTurn, killed: Path) -> tuple[str, Done]:
+def settle(desk: Desk, turn: StoredTurn, killed: Path, arrived: int) -> tuple[str, Done]:
     """Start again, see how the turn ends, and ask for the next thing; then compare the three accounts.
 
-    Returns how the turn ended, and what the agents of both starts did for it.
+    ``arrived``: how many pushes had arrived before. Returns how the turn ended, and what the agents of both starts did
+    for it.
     """
     again = desk.up()
     ended = desk.agree_until_ended(turn)
@@ -64,29 +69,33 @@ def settle(desk: Desk, turn: StoredTurn, killed: Path) -> tuple[str, Done]:
 
     before, after = Done.read(killed), Done.read(again)
     assert after.words[-4:] == f"I shall remember: {word}.".split()
-    after = Done(after.words[:-4], after.acts)
+    after = Done(after.words[:-4], after.acts, after.begun)
     assert not (before.words and after.words), "it ran twice"
-    did = Done(before.words + after.words, before.acts + after.acts)
+    did = Done(before.words + after.words, before.acts + after.acts, before.begun + after.begun)
     assert begins(did.words, shown.words), (did.words, shown.words)
     assert len(shown.done) <= len(did.acts)
-    # The agent may read on for a moment when nobody listens any more; what wants a yes, it doesn't do.
-    allowed = [question for question in desk.live.stored.questions(turn.id) if question.verdict == "once"]
-    assert len([act for act in did.acts if act in {"write", "ran"}]) <= len(allowed)
+    # The agent may work on for a moment when nobody listens any more; what wants a yes, it doesn't do without one.
+    allowed = {question.subject for question in desk.live.stored.questions(turn.id) if question.verdict == "once"}
+    for subject, command in ASKED.items():
+        assert did.begun.count(command) <= (subject in allowed), command
+    assert len(desk.arrivals()) - arrived <= ("push" in allowed), "what arrived was allowed, and arrived once"
     assert shown.states.count(ended) == 1
     if ended == "done":
         assert shown.words == did.words
         assert len(shown.done) == len(did.acts)
         assert shown.pictures == ["sales.png"]
+        assert allowed == set(ASKED)
+        assert len(desk.arrivals()) == arrived + 1
     return ended, did
 
 
 @pytest.mark.parametrize("at", BEFORE_IT_RUNS)
 def test_killed_before_it_began_it_runs_once_after_the_restart(desk: Desk, at: str) -> None:
     killed = desk.up(at)
-    turn = desk.ask()
+    arrived, turn = len(desk.arrivals()), desk.ask()
     desk.agree_until_dead(turn)
     assert not Done.read(killed).words
-    ended, did = settle(desk, turn, killed)
+    ended, did = settle(desk, turn, killed, arrived)
     assert ended == "done"
     assert did.acts.count("write") == 2
 
@@ -94,9 +103,9 @@ def test_killed_before_it_began_it_runs_once_after_the_restart(desk: Desk, at: s
 @pytest.mark.parametrize("at", IN_MID_TURN)
 def test_killed_in_mid_turn_it_ends_interrupted_and_never_runs_again(desk: Desk, at: str) -> None:
     killed = desk.up(at)
-    turn = desk.ask()
+    arrived, turn = len(desk.arrivals()), desk.ask()
     desk.agree_until_dead(turn)
-    ended, _ = settle(desk, turn, killed)
+    ended, _ = settle(desk, turn, killed, arrived)
     assert ended == "interrupted"
     assert "not known" in next(found.note for found in desk.live.turns(desk.kitchen) if found.id == turn.id)
 
@@ -104,18 +113,18 @@ def test_killed_in_mid_turn_it_ends_interrupted_and_never_runs_again(desk: Desk,
 @pytest.mark.parametrize("at", NEAR_THE_END)
 def test_killed_after_its_end_was_written_it_is_done(desk: Desk, at: str) -> None:
     killed = desk.up(at)
-    turn = desk.ask()
+    arrived, turn = len(desk.arrivals()), desk.ask()
     desk.agree_until_dead(turn)
-    ended, _ = settle(desk, turn, killed)
+    ended, _ = settle(desk, turn, killed, arrived)
     assert ended == "done"
 
 
 @pytest.mark.parametrize("at", EITHER)
 def test_killed_while_a_file_goes_up_it_is_known_or_interrupted(desk: Desk, at: str) -> None:
     killed = desk.up(at)
-    turn = desk.ask()
+    arrived, turn = len(desk.arrivals()), desk.ask()
     desk.agree_until_dead(turn)
-    ended, _ = settle(desk, turn, killed)
+    ended, _ = settle(desk, turn, killed, arrived)
     assert ended in {"interrupted", "done"}
 
 
@@ -123,9 +132,9 @@ def test_killed_while_a_file_goes_up_it_is_known_or_interrupted(desk: Desk, at: 
 def test_killed_at_a_random_instant_with_everything_below_it(desk: Desk, number: int) -> None:
     dice = random.Random(SEED + number)
     killed = desk.up()
-    turn = desk.ask()
+    arrived, turn = len(desk.arrivals()), desk.ask()
     until(lambda: desk.status(turn) == "running", seconds=30)
     desk.agree_until(turn, time.monotonic() + dice.uniform(0, 4))
     desk.machine.kill()
-    ended, _ = settle(desk, turn, killed)
+    ended, _ = settle(desk, turn, killed, arrived)
     assert ended in {"interrupted", "done"}
