@@ -144,6 +144,24 @@ def test_what_asks_to_leave_its_sandbox_is_judged_as_unconfined(work: Path, name
     assert asked.subject == "unreadable"
 
 
+@pytest.mark.parametrize(
+    ("confined", "raw", "words"),
+    [
+        ("nothing", {"command": "rm -rf src"}, ""),
+        ("commands", {"command": "rm -rf src"}, "keeps it from the network and from secrets."),
+        ("everything", {"command": "npm publish"}, "keeps it from the network and from secrets; it may fail for that."),
+        ("commands", {"command": "rm -rf src", "dangerouslyDisableSandbox": True}, "It asks to run outside of"),
+    ],
+)
+def test_the_owner_reads_where_a_command_would_run(work: Path, confined: Any, raw: dict[str, Any], words: str) -> None:
+    gate, call = Gate(confined=confined), hook(work, "Bash", **raw)
+    asked = gate.judge(call)
+    assert isinstance(asked, Ask)
+    said = gate.stays(call, asked)
+    assert words in said
+    assert bool(words) == bool(said)
+
+
 def test_a_command_is_read_from_where_it_runs(work: Path) -> None:
     outside = from_hook("t1", "Bash", {"command": "echo x > app.py"}, "/usr", work)
     asked = Gate(confined="commands").judge(outside)
