@@ -62,7 +62,7 @@ class Entry(models.Model):
     ticket = models.CharField(max_length=200, blank=True)
     session = models.CharField(max_length=100, blank=True)
     connection = models.CharField(max_length=100, blank=True)
-    """What it came by: ``web``, ``machine:7``, ``connection:9``; empty for the system."""
+    """What it came by: ``web``, ``machine:7``, ``connection:1f2e3d4c`` (the start of its hash); empty for the system."""
     client_id = models.CharField(max_length=200, blank=True)
     digest = models.CharField(max_length=64)
     """SHA-256 over the room's previous digest and this entry's canonical form."""
@@ -111,8 +111,11 @@ class Recipient(models.Model):
     seq = models.PositiveBigIntegerField()
     principal = models.BigIntegerField(null=True, blank=True)
     """Id of the user in whose name it came: the entry's."""
-    held = models.BooleanField(default=False)
-    """Not for the eyes of a turn: its words come as a turn of their own, or the agent's owner has not let it in."""
+    open_to = models.BigIntegerField(null=True, blank=True)
+    """Id of the user in whose turns the agent may read it.
+
+    None while its owner has not let it in, where nobody stands behind it, and where its words come as a turn.
+    """
     notice_turn = models.BigIntegerField(null=True, blank=True)
     """The turn whose offer names it."""
     noticed_at = models.DateTimeField(null=True, blank=True)
@@ -122,19 +125,13 @@ class Recipient(models.Model):
 
     class Meta:
         constraints: ClassVar = [models.UniqueConstraint(fields=["entry", "member"], name="recipient_once")]
-        # A read of an inbox touches the rows that it returns and no others.
+        # A read of an inbox touches the rows that it returns and no others: every column that it asks for leads.
         indexes: ClassVar = [
-            models.Index(fields=["member", "seq"], condition=Q(read_at=None), name="recipient_unread"),
-            models.Index(
-                fields=["member", "principal", "seq"], condition=Q(read_at=None, held=False), name="recipient_in_turn"
-            ),
+            models.Index(fields=["member", "read_at", "seq"], name="recipient_unread"),
+            models.Index(fields=["member", "open_to", "read_at", "seq"], name="recipient_unread_in_turn"),
             models.Index(fields=["member", "seq"], name="recipient_mail"),
-            models.Index(
-                fields=["member", "principal", "seq"], condition=Q(held=False), name="recipient_mail_in_turn"
-            ),
-            models.Index(
-                fields=["awaited_until"], condition=Q(awaited_until__isnull=False), name="recipient_awaited"
-            ),
+            models.Index(fields=["member", "open_to", "seq"], name="recipient_mail_in_turn"),
+            models.Index(fields=["awaited_until"], condition=Q(awaited_until__isnull=False), name="recipient_awaited"),
         ]
 
 

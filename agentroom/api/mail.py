@@ -45,7 +45,7 @@ def caller_of(request: HttpRequest) -> Caller:
 
 def by(caller: Caller) -> str:
     """What an entry says it came by."""
-    return f"connection:{caller.connection.pk}"
+    return f"connection:{caller.connection.short}"
 
 
 @router.get(

@@ -61,7 +61,7 @@ def said(error: RuleError) -> str:
 
 def by(caller: auth.Caller) -> str:
     """What an entry says it came by."""
-    return f"connection:{caller.connection.pk}"
+    return f"connection:{caller.connection.short}"
 
 
 def key(given: str) -> str:
