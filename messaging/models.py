@@ -62,7 +62,7 @@ class Entry(models.Model):
     ticket = models.CharField(max_length=200, blank=True)
     session = models.CharField(max_length=100, blank=True)
     connection = models.CharField(max_length=100, blank=True)
-    """What it came by: ``web``, ``machine:7``, ``connection:1f2e3d4c`` (the start of its hash); empty for the system."""
+    """What it came by: ``web``, ``machine:7``, ``connection:1f2e3d4c`` (how its hash begins); empty for the system."""
     client_id = models.CharField(max_length=200, blank=True)
     digest = models.CharField(max_length=64)
     """SHA-256 over the room's previous digest and this entry's canonical form."""
