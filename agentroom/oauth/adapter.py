@@ -23,7 +23,7 @@ MOST_UNUSED = 1000
 
 class Adapter(DefaultOIDCAdapter):  # type: ignore[misc]
     scope_display = {
-        SCOPE: "Read and send messages as whom you choose above",
+        SCOPE: "Read and send messages as whom you choose below",
         "openid": "Know which account this is, by a number",
     }
 

@@ -44,3 +44,8 @@ class DeviceForm(forms.Form):
 
 class CodeForm(ConfirmCodeForm):  # type: ignore[misc]
     """The code that such a program shows."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        kwargs.setdefault("label_suffix", "")
+        super().__init__(*args, **kwargs)
+        self.fields["code"].widget.attrs = {"autocomplete": "one-time-code", "spellcheck": "false", "autofocus": True}
