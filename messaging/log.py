@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from django.db import connection, transaction
+from django.db.models import Q
 from django.utils import timezone
 
 from messaging import files, nudge
@@ -21,6 +22,8 @@ from rooms.errors import Conflict, NotFound
 from rooms.models import Member, Room
 from rooms.rules import rule
 
+STANDS = Q(parent_seq=None) | Q(kind=Entry.Kind.MESSAGE)
+"""What stands by itself in the timeline: also a message that answers another one."""
 WINDOW = 1000
 """Numbers that one read examines at most."""
 
@@ -170,7 +173,7 @@ def after(room_id: int, cursor: int, *, limit: int = 500) -> Page:
 
 def before(room_id: int, seq: int | None = None, *, limit: int = 50) -> list[Entry]:
     """The newest ``limit`` entries that stand by themselves in the timeline, before ``seq`` if given; oldest first."""
-    rows = Entry.objects.filter(room_id=room_id, parent_seq=None)
+    rows = Entry.objects.filter(STANDS, room_id=room_id)
     if seq is not None:
         rows = rows.filter(seq__lt=seq)
     return list(rows.select_related("author").order_by("-seq")[:limit])[::-1]
@@ -200,7 +203,8 @@ def blank(room_id: int, entries: Sequence[Entry], *, by: Member, words: str) -> 
     lost = list(Attachment.objects.filter(entry__in=entries))
     Attachment.objects.filter(pk__in=[attachment.pk for attachment in lost]).delete()
     Entry.objects.filter(room=room_id, seq__in=seqs).update(subject="", body="", data=BLANK)
-    [told] = append(room_id, New(Entry.Kind.BLANKED, author=by, body=words, data=about, parent_seq=first.parent_seq))
+    under = None if first.kind == Entry.Kind.MESSAGE else first.parent_seq
+    [told] = append(room_id, New(Entry.Kind.BLANKED, author=by, body=words, data=about, parent_seq=under))
     transaction.on_commit(lambda: _forget(lost))
     return told
 

@@ -112,7 +112,7 @@ def store(
     """Append a message and put it into each recipient's inbox. Second value: whether it is new.
 
     ``source_turn``: the turn in which an agent wrote it; ``hop``: how many agents it came through. In an agent's inbox
-    it is held: whoever asks or passes it on says when it is let in.
+    no turn sees it yet: whoever asks or passes it on says when it is let in.
     """
     subject, topic = line(subject, "subject"), topic_of(topic)
     ticket, client_id = line(ticket, "ticket"), line(client_id, "client_id")
@@ -147,7 +147,7 @@ def store(
     until = timezone.now() + AWAITED if author.is_agent else None
     Recipient.objects.bulk_create(
         Recipient(
-            entry=entry, member=member, seq=entry.seq, principal=principal, held=member.is_agent,
+            entry=entry, member=member, seq=entry.seq, principal=principal,
             awaited_until=until if member.is_agent else None,
         )
         for member in to

@@ -66,7 +66,11 @@ def _tell(receipt: Entry, about: Entry, back: Member, turn: Turn | None, *, wake
         person = seated(receipt.room_id).filter(user=turn.principal_id, role=Member.Role.MEMBER).first()
     level = consent.level(back.agent, person) if back.agent is not None else Grant.Level.ASK
     Recipient.objects.create(
-        entry=receipt, member=back, seq=receipt.seq, principal=receipt.principal, held=level == Grant.Level.DENY
+        entry=receipt,
+        member=back,
+        seq=receipt.seq,
+        principal=receipt.principal,
+        open_to=None if level == Grant.Level.DENY else receipt.principal,
     )
     nudge.inbox(back.pk)
     # Nobody is asked about a receipt: where it may not begin a turn by itself, it goes along with the next one.

@@ -41,7 +41,7 @@ def hear(approval: Approval, by: User | None) -> None:
     )  # fmt: skip
     by_hand = asked.entry.source_turn is None
     Recipient.objects.create(
-        entry=entry, member=seat, seq=entry.seq, principal=asked.principal_id, held=not by_hand
+        entry=entry, member=seat, seq=entry.seq, principal=asked.principal_id
     )  # fmt: skip
     nudge.inbox(seat.pk)
     if not by_hand:
@@ -60,7 +60,7 @@ def _wake(entry: Entry, seat: Member, asked: Turn, by: User | None) -> None:
     level = consent.level(asked.agent, principal)
     if level == Grant.Level.ALWAYS and (open_ := waiting.order_by("-pk").first()) is not None:
         Mail.objects.create(turn=open_, entry=entry)
-        let_in(open_, held=False)
+        let_in(open_, [entry.pk])
         return
     turn = made(entry, seat, principal, cause="mail")
     if level != Grant.Level.ASK or by is None:

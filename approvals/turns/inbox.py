@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from django.db.models import Q, QuerySet
+from django.db.models import F, Q, QuerySet
 from django.utils import timezone
 
 from approvals.models import Mail, Turn
@@ -26,8 +26,8 @@ def inbox(seat: Member, turn: Turn | None) -> QuerySet[Recipient]:
     if turn is None:
         return mail
     if turn.principal_id is None:
-        return mail.filter(held=False, principal=None, entry__in=about(turn))
-    return mail.filter(held=False, principal=turn.principal_id)
+        return mail.filter(principal=None, entry__in=about(turn))
+    return mail.filter(open_to=turn.principal_id)
 
 
 def about(turn: Turn) -> list[int]:
@@ -35,15 +35,26 @@ def about(turn: Turn) -> list[int]:
     return [turn.entry_id, *Mail.objects.filter(turn=turn).values_list("entry", flat=True)]
 
 
-def let_in(turn: Turn, *, held: bool) -> None:
-    """A mail turn's unread letters may be read inside its principal's turns, or no longer."""
+def let_in(turn: Turn, entries: Sequence[int] | None = None) -> None:
+    """A mail turn may run: its letters, or these of them, may be read in any turn of the same person."""
     if turn.cause == "mail":
-        letters = Recipient.objects.filter(
-            entry__in=about(turn), entry__kind=Entry.Kind.MESSAGE, member__agent=turn.agent_id, read_at=None
-        )
-        for seat in set(letters.exclude(held=held).values_list("member", flat=True)):
-            nudge.inbox(seat)
-        letters.exclude(held=held).update(held=held)
+        _turn_letters(turn, entries).update(open_to=F("principal"))
+
+
+def keep_out(turn: Turn) -> None:
+    """A mail turn may not run (yet, or any more): what is unread of its letters is read in no turn."""
+    if turn.cause == "mail":
+        _turn_letters(turn, None).update(open_to=None)
+
+
+def _turn_letters(turn: Turn, entries: Sequence[int] | None) -> QuerySet[Recipient]:
+    letters = Recipient.objects.filter(
+        entry__in=about(turn) if entries is None else entries, entry__kind=Entry.Kind.MESSAGE,
+        member__agent=turn.agent_id, read_at=None,
+    )  # fmt: skip
+    for seat in set(letters.values_list("member", flat=True)):
+        nudge.inbox(seat)
+    return letters
 
 
 def handed_over(turn: Turn) -> None:

@@ -196,7 +196,8 @@ def _joined(entry: Entry, seat: Member, principal: Member) -> bool:
         if not consent.ask_more(question, action=action, title=question.title, short=question.short):
             return False
     Mail.objects.create(turn=turn, entry=entry)
-    let_in(turn, held=turn.status == Turn.Status.ASKED)
+    if turn.status == Turn.Status.QUEUED:
+        let_in(turn, [entry.pk])
     notice(turn, f"Mail {entry.seq} waits with it.")
     return True
 

@@ -14,7 +14,7 @@ from django.utils import timezone
 from approvals import consent, limits, reported
 from approvals.models import Approval, Grant, Turn
 from approvals.turns.asking import put_to_owner
-from approvals.turns.inbox import delivered, handed_over, let_in, moot
+from approvals.turns.inbox import delivered, handed_over, keep_out, moot
 from approvals.turns.steps import audit_step, end, tell, told
 from messaging import log
 from messaging.models import Entry
@@ -115,7 +115,7 @@ def _ask_after_all(turn: Turn, over: str) -> None:
     seat = seated(turn.room_id).filter(agent=turn.agent_id).first()
     if seat is not None and Turn.objects.filter(pk=turn.pk, status=Turn.Status.QUEUED).update(status="asked"):
         turn.status = Turn.Status.ASKED
-        let_in(turn, held=True)
+        keep_out(turn)
         tell(turn, "asked")
         put_to_owner(turn, seat, action="\n\n".join(entry.body for entry in messages(turn)), over=over)
 

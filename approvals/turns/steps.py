@@ -6,7 +6,7 @@ from django.utils import timezone
 
 from approvals import audit, consent
 from approvals.models import Turn
-from approvals.turns.inbox import handed_over, let_in
+from approvals.turns.inbox import handed_over, keep_out, let_in
 from messaging import log, nudge
 from messaging.models import Entry
 from rooms.errors import Conflict
@@ -18,7 +18,7 @@ def queue(turn: Turn, come_from: str, *, by: str = "") -> None:
     if not won:
         raise Conflict("The request has ended meanwhile.")
     turn.status = Turn.Status.QUEUED
-    let_in(turn, held=False)
+    let_in(turn)
     tell(turn, "queued", by=by)
     if turn.agent.machine_id:
         nudge.machine(turn.agent.machine_id)
@@ -33,7 +33,7 @@ def end(turn: Turn, status: str, *, by: User | None = None, note: str = "") -> b
         return False
     turn.status, turn.note, turn.ended_by = Turn.Status(status), note, by
     consent.close(turn)
-    let_in(turn, held=True)
+    keep_out(turn)
     handed_over(turn)
     tell(turn, status, by=by.username if by else "", note=note)
     audit_step(turn, "end", who=by.username if by else "", decision=status)

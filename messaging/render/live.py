@@ -49,7 +49,11 @@ def frame(room_id: int, before: int, cursor: int, entries: Sequence[Entry], card
     """
     parts: list[Part] = []
     turns: list[int] = []
-    roots = [entry for entry in entries if entry.parent_seq is None and entry.kind in ROOT_KINDS]
+    roots = [
+        entry
+        for entry in entries
+        if entry.kind == Entry.Kind.MESSAGE or (entry.parent_seq is None and entry.kind in ROOT_KINDS)
+    ]
     roots += blanked_since(room_id, roots)
     items = reading.items(room_id, roots)
     fresh = {item.entry.seq for item in items}

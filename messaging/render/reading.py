@@ -57,9 +57,9 @@ def newest(room_id: int, *, before: int | None = None, limit: int = 50) -> Timel
 def around(room_id: int, seq: int, *, limit: int = 50) -> Timeline:
     """Everything since shortly before an entry, for a link to it; only its neighbours when that is too much."""
     cursor = Room.objects.values_list("last_seq", flat=True).get(pk=room_id)
-    parent = Entry.objects.filter(room_id=room_id, seq=seq).values_list("parent_seq", flat=True).first()
-    seq = parent or seq
-    roots = Entry.objects.filter(room_id=room_id, parent_seq=None)
+    below = Entry.objects.filter(room_id=room_id, seq=seq).exclude(log.STANDS).values_list("parent_seq", flat=True)
+    seq = below.first() or seq
+    roots = Entry.objects.filter(log.STANDS, room_id=room_id)
     start = roots.filter(seq__lte=seq).order_by("-seq").values_list("seq", flat=True)[:10]
     first = min(start, default=0)
     entries = list(roots.filter(seq__gte=first).select_related("author").order_by("seq")[: 6 * limit + 1])

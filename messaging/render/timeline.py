@@ -34,6 +34,7 @@ def entry(item: Item, *, own: Own | None = None) -> SafeString:
         blanked=row.data == BLANK,
         again=row.data.get("again"),
         changes=row.data.get("changes"),
+        answers=row.parent_seq,
         files=[attached(row.room_id, file) for file in item.files],
         groups=[group(card, controls=own.forms.get(card.turn, ""), questions=own.questions) for card in item.cards],
     )

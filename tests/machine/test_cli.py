@@ -140,6 +140,8 @@ def test_edit_changes_only_what_is_given(agentroom: Cli, server: FakeServer, pai
     server.agents = [agent("/w")]
     assert agentroom("agents", "edit", "claude", "--share-diffs", "--pause", "--model", "").exit_code == 0
     assert server.edits == [("PATCH", "claude", {"model": "", "share_diffs": True, "paused": True, "here": False})]
+    assert agentroom("agents", "edit", "claude", "--wake-for-mail").exit_code == 0
+    assert server.edits[-1] == ("PATCH", "claude", {"wake_for_mail": True, "here": False})
     assert agentroom("agents", "edit", "claude").exit_code == 2
 
 

@@ -250,3 +250,42 @@ def test_delivery_is_a_fact_of_its_own_in_the_log(granted: Kitchen) -> None:
     )  # fmt: skip
     entry.refresh_from_db()
     assert entry.body == "please look"
+
+
+# --- agents among themselves
+
+
+def test_two_that_answer_every_letter_stop_at_the_limit_until_a_person_writes(granted: Kitchen) -> None:
+    allow(granted, granted.gemini, granted.alice)
+
+    def answer_all() -> int:
+        """Each answers whatever waits for it, until neither has a turn; how many letters that were."""
+        written = 0
+        for _ in range(100):
+            worked = False
+            for agent, daemon in ((granted.claude, granted.daemon), (granted.gemini, granted.danas)):
+                for offer in daemon.take():
+                    daemon.start(offer)
+                    for letter in read(granted, agent, offer.turn_id).messages:
+                        reply(granted, agent, offer.turn_id, letter.number, "and you?")
+                        written += 1
+                    daemon.end(offer.turn_id)
+                    worked = True
+            if not worked:
+                return written
+        pytest.fail("they never stop")
+
+    source = works(granted, granted.alice)
+    send(granted, granted.claude, source, "gemini", "how are you?")
+    granted.daemon.end(source)
+    first = answer_all()
+    assert 0 < first <= 8
+    [pause] = Entry.objects.filter(kind="control", data__what="exchange paused")
+    assert "until a person writes" in pause.body
+    last = Entry.objects.filter(kind="message").order_by("-seq").first()
+    assert last is not None
+    assert list(facts(last).values()) == [
+        ["stored", "waiting: the agents' exchange is paused until a person writes"],
+    ]  # fmt: skip
+    granted.ask(granted.bob, "carry on")
+    assert answer_all() > 0

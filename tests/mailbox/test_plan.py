@@ -50,7 +50,7 @@ def crowd(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator
                 Recipient(
                     # A third of all the mail is one agent's: the fullest inbox is the slowest.
                     entry=entry, member=seats[0 if n % 3 else n % AGENTS], seq=entry.seq, principal=entry.principal,
-                    held=n % 5 == 0, read_at=entry.created_at if n % 2 else None,
+                    open_to=entry.principal if n % 5 else None, read_at=entry.created_at if n % 2 else None,
                 )
                 for n, entry in enumerate(entries)
             ),

@@ -26,7 +26,16 @@ def test_its_owner_edits_an_agent(kitchen: Kitchen, signed_in: In) -> None:
     assert alice.post(page(kitchen), given)["Location"] == page(kitchen)
     agent = Agent.objects.get(pk=kitchen.claude.pk)
     assert (agent.display_name, agent.role, agent.model) == ("Claude", "Fixes bookings", "opus")
-    assert (agent.share_diffs, agent.worktree_per_room) == (True, False)
+    assert (agent.share_diffs, agent.worktree_per_room, agent.wake_for_mail) == (True, False, False)
+
+
+def test_mail_wakes_an_agent_only_when_its_owner_switches_it_on(kitchen: Kitchen, signed_in: In) -> None:
+    alice = signed_in(kitchen.alice)
+    for wakes in (True, False):
+        alice.post(page(kitchen), {"display_name": "claude", **({"wake_for_mail": "on"} if wakes else {})})
+        assert Agent.objects.get(pk=kitchen.claude.pk).wake_for_mail is wakes
+    assert signed_in(kitchen.bob).post(page(kitchen), {"display_name": "x", "wake_for_mail": "on"}).status_code != 302
+    assert not Agent.objects.get(pk=kitchen.claude.pk).wake_for_mail
 
 
 def test_without_worktrees_the_page_says_shared_directory(kitchen: Kitchen, signed_in: In) -> None:
