@@ -18,7 +18,7 @@ META = {
 
 
 def message(method: str, **params: Any) -> dict[str, Any]:
-    return {"jsonrpc": "2.0", "id": 1, "method": method, "params": {"_meta": META, **params}}
+    return {"jsonrpc": "2.0", "id": 1, "method": method, "params": {"_meta": META} | params}
 
 
 def tool_call(name: str, **arguments: Any) -> dict[str, Any]:
@@ -26,8 +26,8 @@ def tool_call(name: str, **arguments: Any) -> dict[str, Any]:
 
 
 def headers(token: str, body: dict[str, Any], **more: str) -> dict[str, str]:
-    sent = {
-        "Authorization": f"Bearer {token}",
+    sent = {"Authorization": f"Bearer {token}"} if token else {}
+    sent |= {
         "Content-Type": "application/json",
         "Accept": "application/json, text/event-stream",
         "MCP-Protocol-Version": MODERN,
@@ -44,14 +44,15 @@ def post(url: str, token: str, body: dict[str, Any], *, raw: bytes | None = None
         return client.post(f"{url}/mcp", content=content, headers=headers(token, body, **more))
 
 
-def send_and_hang_up(url: str, token: str, body: dict[str, Any]) -> None:
-    """Send the whole request and close the connection before its answer can be read."""
+def by_socket(url: str, token: str, body: dict[str, Any], *, hang_up: bool = False, **more: str) -> int:
+    """The answer's status; with ``hang_up`` the connection is closed before there can be one, and it is 0."""
     place = urlsplit(url)
     raw = json.dumps(body).encode()
     lines = [f"POST /mcp HTTP/1.1\r\nHost: {place.netloc}\r\nContent-Length: {len(raw)}\r\n"]
-    lines += [f"{name}: {value}\r\n" for name, value in headers(token, body).items()]
-    with socket.create_connection((place.hostname or "", place.port or 0)) as connection:
+    lines += [f"{name}: {value}\r\n" for name, value in headers(token, body, **more).items()]
+    with socket.create_connection((place.hostname or "", place.port or 0), timeout=30) as connection:
         connection.sendall("".join([*lines, "\r\n"]).encode() + raw)
+        return 0 if hang_up else int(connection.recv(100).split()[1])
 
 
 class Listening:

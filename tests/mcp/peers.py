@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import re
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Iterator
@@ -31,9 +33,32 @@ def agent_of(owner: Person, machine: HandMachine, handle: str) -> None:
 
 
 def token_of(live: Live, owner: Person, handle: str, room: int) -> str:
-    """A bearer token for this agent in this room, as its owner makes one."""
-    told = live.manage_json("token", "--agent", handle, "--owner", owner.handle, "--room", str(room))
-    return str(told["token"])
+    """A bearer token for the owner's agent in this room, as they make one in the browser."""
+    [(agent,)] = live.stored.rows(
+        "SELECT a.id FROM rooms_agent a JOIN rooms_user u ON u.id = a.owner_id WHERE a.handle = ? AND u.username = ?",
+        handle,
+        owner.handle,
+    )
+    return _token(owner, f"{agent}:{room}")
+
+
+def account_token(owner: Person) -> str:
+    """A bearer token for their account."""
+    return _token(owner, "account")
+
+
+def _token(owner: Person, identity: str) -> str:
+    page = owner.press("/connections/", "Make the token", {"identity": identity, "name": "by hand"})
+    found = re.search(r'id="token"[^>]* value="(arc_[^"]+)"', page.html)
+    assert found, page.text
+    return found[1]
+
+
+def revoke(live: Live, owner: Person, token: str) -> None:
+    """End the connection of this token."""
+    digest = hashlib.sha256(token.encode()).hexdigest()
+    [(number,)] = live.stored.rows("SELECT id FROM rooms_connection WHERE token_hash = ?", digest)
+    owner.post(f"/connections/{number}/revoke/")
 
 
 @contextmanager
@@ -70,7 +95,7 @@ def suite(*args: str, folder: Path) -> subprocess.CompletedProcess[str]:
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
-        timeout=110,
+        timeout=240,
         check=False,
     )
 
@@ -133,12 +158,13 @@ class Kitchen:
 
 @contextmanager
 def kitchen_of(live: Live) -> Iterator[Kitchen]:
-    people = {handle: live.person(handle) for handle in ("alice", "bob", "vera", "dana")}
-    alice, dana = people["alice"], people["dana"]
+    alice = live.person("alice")
     room, cellar = alice.make_room("the kitchen"), alice.make_room("the cellar")
-    people["bob"].join(alice.invite(room))
-    dana.join(alice.invite(room))
-    people["vera"].join(alice.invite(room, role="viewer"))
+    members, viewers = alice.invite(room), alice.invite(room, role="viewer")
+    people = {"alice": alice} | {handle: live.stranger(handle) for handle in ("bob", "dana", "vera")}
+    for handle in ("bob", "dana", "vera"):
+        people[handle].join(viewers if handle == "vera" else members, handle=handle, password="a long kitchen word")
+    dana = people["dana"]
     laptop, desk = HandMachine(alice, "laptop"), HandMachine(dana, "desk")
     try:
         for owner, machine, handle in ((alice, laptop, "claude"), (alice, laptop, "codex"), (dana, desk, "gemini")):

@@ -10,6 +10,7 @@ import pytest
 from tests.live import HandMachine, Live
 from tests.mcp.peers import agent_of, peer_server, suite, token_of
 
+pytestmark = pytest.mark.timeout(300)
 BOTH = pytest.mark.parametrize("server", ["uvicorn", "daphne"])
 
 STATELESS = """\

@@ -13,8 +13,8 @@ from mcp.server.mcpserver.resources import FunctionResource
 from agentroom.mcp import guards, server
 from agentroom.mcp.bus import MOST_STREAMS
 from tests.live import Live
-from tests.mcp.http import Listening, headers, message, post, send_and_hang_up, tool_call
-from tests.mcp.peers import Kitchen, kitchen_of
+from tests.mcp.http import META, Listening, by_socket, headers, message, post, tool_call
+from tests.mcp.peers import Kitchen, account_token, kitchen_of, revoke, token_of
 
 PING = message("tools/list")
 
@@ -59,10 +59,9 @@ def test_another_host_or_origin_is_refused(kitchen: Kitchen) -> None:
 
 
 def test_spaces_behind_a_header_are_no_part_of_it(kitchen: Kitchen) -> None:
-    body = tool_call("agents_list_live")
-    spaced = post(kitchen.live.url, kitchen.tokens["claude"], body, Mcp_Name="agents_list_live  ")
-    assert spaced.status_code == 200
-    other = post(kitchen.live.url, kitchen.tokens["claude"], body, Mcp_Name="agents_send")
+    url, token, body = kitchen.live.url, kitchen.tokens["claude"], tool_call("agents_list_live")
+    assert by_socket(url, token, body, Mcp_Name="agents_list_live \t ") == 200
+    other = post(url, token, body, Mcp_Name="agents_send")
     assert (other.status_code, other.json()["error"]["code"]) == (400, -32020)
 
 
@@ -75,7 +74,10 @@ def test_errors_of_the_protocol_are_the_protocols(kitchen: Kitchen) -> None:
     assert error(post(url, token, PING, raw=b"{")) == (400, -32700)
     assert error(post(url, token, PING, raw=b"[]")) == (400, -32600)
     assert error(post(url, token, message("no/such"))) == (404, -32601)
-    assert error(post(url, token, PING, MCP_Protocol_Version="2031-01-01")) == (400, -32022)
+    future = {"io.modelcontextprotocol/protocolVersion": "2031-01-01"}
+    newer = message("tools/list", _meta=META | future)
+    assert error(post(url, token, newer, MCP_Protocol_Version="2031-01-01")) == (400, -32022)
+    assert error(post(url, token, PING, MCP_Protocol_Version="2031-01-01")) == (400, -32020)
     assert error(post(url, token, message("resources/read", uri="agentroom://inbox/5"), Mcp_Name="agentroom://inbox/5"))[
         1
     ] == -32602  # fmt: skip
@@ -152,12 +154,12 @@ def test_who_calls_too_often_hears_when_to_come_again(tmp_path: Path) -> None:
 
 def test_a_revoked_token_ends_at_once_for_tools_and_soon_at_the_door(kitchen: Kitchen) -> None:
     live, alice = kitchen.live, kitchen.people["alice"]
-    told = live.manage_json("token", "--agent", "codex", "--owner", "alice", "--room", str(kitchen.room))
+    token = token_of(live, alice, "codex", kitchen.room)
     body = tool_call("agents_list_live")
-    assert not post(live.url, told["token"], body).json()["result"]["isError"]
+    assert not post(live.url, token, body).json()["result"]["isError"]
     before = live.entries(kitchen.room)
-    alice.post(f"/connections/{told['id']}/revoke/")
-    after = post(live.url, told["token"], tool_call("agents_send", to=["claude"], subject="", body="Still here."))
+    revoke(live, alice, token)
+    after = post(live.url, token, tool_call("agents_send", to=["claude"], subject="", body="Still here."))
     assert after.status_code == 401 or after.json()["result"]["isError"]
     assert live.entries(kitchen.room) == before
 
@@ -168,7 +170,7 @@ def test_a_call_that_was_cut_off_is_stored_once_when_it_is_repeated(kitchen: Kit
         body = tool_call(
             "agents_send", to=["codex"], subject="", body=f"Cut {number}.", idempotency_key=f"cut-{number}"
         )
-        send_and_hang_up(live.url, token, body)
+        by_socket(live.url, token, body, hang_up=True)
         again = [post(live.url, token, body).json()["result"] for _ in range(2)]
         assert not again[0]["isError"], again
         assert again[0]["structuredContent"] == again[1]["structuredContent"]
@@ -221,7 +223,7 @@ def test_nobody_listens_to_another_uri(kitchen: Kitchen) -> None:
         with Listening(kitchen.live.url, kitchen.tokens["claude"], INBOX, uri) as refused:
             error = json.loads(refused.response.read())["error"]
             assert (error["code"], error["data"]) == (-32602, {"uri": uri})
-    account = kitchen.live.manage_json("token", "--account", "bob")["token"]
+    account = account_token(kitchen.people["bob"])
     with Listening(kitchen.live.url, account, INBOX) as refused:
         assert json.loads(refused.response.read())["error"]["code"] == -32602
     with Listening(kitchen.live.url, account, toolsListChanged=True) as silent:
@@ -229,10 +231,11 @@ def test_nobody_listens_to_another_uri(kitchen: Kitchen) -> None:
 
 
 def test_the_stream_of_a_revoked_connection_ends(kitchen: Kitchen) -> None:
-    told = kitchen.live.manage_json("token", "--agent", "codex", "--owner", "alice", "--room", str(kitchen.room))
-    with Listening(kitchen.live.url, told["token"], INBOX) as stream:
+    live, alice = kitchen.live, kitchen.people["alice"]
+    token = token_of(live, alice, "codex", kitchen.room)
+    with Listening(live.url, token, INBOX) as stream:
         assert stream.next() is not None
-        kitchen.people["alice"].post(f"/connections/{told['id']}/revoke/")
+        revoke(live, alice, token)
         last = stream.next()
         assert last is not None
         assert last["result"]["resultType"] == "complete"
@@ -240,9 +243,7 @@ def test_the_stream_of_a_revoked_connection_ends(kitchen: Kitchen) -> None:
 
 
 def test_only_so_many_streams_for_one_connection(kitchen: Kitchen) -> None:
-    token = kitchen.live.manage_json(
-        "token", "--agent", "codex", "--owner", "alice", "--room", str(kitchen.room)
-    )["token"]  # fmt: skip
+    token = token_of(kitchen.live, kitchen.people["alice"], "codex", kitchen.room)
     streams = [Listening(kitchen.live.url, token, INBOX) for _ in range(MOST_STREAMS)]
     try:
         assert all(stream.next() for stream in streams)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.mcp.peers import Kitchen, call, refused
+from tests.mcp.peers import Kitchen, account_token, call, refused
 
 BOTH_ERAS = pytest.mark.parametrize("mode", ["auto", "legacy"])
 MAIL = {
@@ -40,8 +40,7 @@ async def test_an_agent_is_told_how_it_works_and_finds_its_tools(kitchen: Kitche
 
 @BOTH_ERAS
 async def test_an_account_sees_none_of_the_agents_tools_and_is_told_so(kitchen: Kitchen, mode: str) -> None:
-    token = kitchen.live.manage_json("token", "--account", "alice")["token"]
-    kitchen.tokens["account"] = token
+    kitchen.tokens["account"] = account_token(kitchen.people["alice"])
     async with kitchen.as_("account", mode) as account:
         assert account.instructions is not None
         assert "not for an agent in a room" in account.instructions
