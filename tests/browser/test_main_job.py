@@ -52,7 +52,7 @@ def test_a_guest_asks_and_the_owner_has_the_last_word(live: Live, chromium: Brow
     owner.wait_for_selector("#timeline[data-connection=open]")
 
     # The guest asks; nothing runs before the owner's word.
-    first = "first: edit the program, then draw a picture"
+    first = "first: edit the program, draw a picture, push it, then delete the old builds"
     say(guest, f"@claude {first}")
     expect(status(guest, first)).to_have_text("waiting for alice")
     expect(status(owner, first)).to_have_text("waiting for you")
@@ -60,15 +60,24 @@ def test_a_guest_asks_and_the_owner_has_the_last_word(live: Live, chromium: Brow
     assert [turn.status for turn in live.turns(kitchen)] == ["asked"]
     owner.get_by_role("button", name="Approve once").click()
 
-    # Both see each step arrive, without reloading; what the agent wants to do is asked on the way.
+    # Both see each step arrive, without reloading; work runs unasked, and what can't be taken back is asked.
     card = owner.locator(".entry", has_text=first)
-    for wanted in ("shop.py", "sales.png"):
-        question = card.locator(".card.question", has=owner.get_by_role("button", name="Approve once"))
-        expect(question).to_contain_text(wanted, timeout=LONG)
-        expect(guest.locator(".entry", has_text=first)).to_contain_text("claude asks alice", timeout=LONG)
+    for act, command in (("push", "git push origin main"), ("deletion", "rm -rf build")):
+        approve = owner.get_by_role("button", name=f"Approve this {act}")
+        question = card.locator(".card.question", has=approve)
+        expect(question).to_contain_text(command, timeout=LONG)
+        others = guest.locator(".entry", has_text=first).locator(".card.question")
+        expect(others).to_contain_text("claude asks alice", timeout=LONG)
+        expect(others).to_contain_text(command)
+        expect(others.get_by_role("button")).to_have_count(0)
         owner.wait_for_timeout(700)  # a press right after a question appeared answers nothing, on purpose
-        question.get_by_role("button", name="Approve once").click()
-        expect(guest.locator(".entry", has_text=first)).to_contain_text(wanted, timeout=LONG)
+        approve.click()
+    assert [question.subject for question in live.stored.questions(live.turn(kitchen, 1).id)] == [
+        "start", "push", "delete",
+    ]  # fmt: skip
+    for page in (owner, guest):
+        for made in ("shop.py", "sales.png"):
+            expect(page.locator(".entry", has_text=first)).to_contain_text(made, timeout=LONG)
     for page in (owner, guest):
         expect(status(page, first)).to_contain_text("done in", timeout=LONG)
         expect(page.locator(".entry", has_text=first)).to_contain_text("I multiply each price")
