@@ -67,8 +67,9 @@ class House:
             self._running = None
 
     async def until[Found](
-        self, look: Callable[[], Found | None], what: str = "what was waited for", seconds: float = 20
+        self, look: Callable[[], Found | None], what: str = "what was waited for", seconds: float = 60
     ) -> Found:
+        """``seconds`` are many, because a machine that is busy with other tests takes its time."""
         try:
             async with asyncio.timeout(seconds):
                 while not (found := look()):

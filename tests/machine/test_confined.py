@@ -182,6 +182,9 @@ async def test_an_undo_of_what_is_no_longer_kept_says_so(house: House) -> None:
 
 async def test_a_planted_pointer_to_other_settings_does_not_outlive_the_turn(house: House) -> None:
     house.up()
-    await ran(house, 1, "run `echo ../evil > .git/commondir`")
+    end = await ran(house, 1, "run `echo ../evil > .git/commondir; cat .git/commondir`")
+    assert end.state == "done", end.reason
+    [call] = {fact.call: fact for fact in house.server.of(1, "tool_call")}.values()
+    assert call.output == "../evil\n", "it was planted"
     assert not (house.repository / ".git/commondir").exists()
     assert any("settings from elsewhere" in fact.text for fact in house.server.of(1, "notice"))
