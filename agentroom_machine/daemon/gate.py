@@ -64,7 +64,8 @@ class Gate:
     policy: Policy = field(default_factory=Policy)
     confined: Literal["nothing", "commands", "everything"] = "nothing"
     """What can reach neither the network nor secrets: the runtime's commands alone, or its whole process."""
-
+    walled: bool = False
+    """The runtime keeps its commands from the network by itself, where nothing of ours confines them."""
     mail: bool = False
     """Whether the session has our own tools."""
 
@@ -91,13 +92,23 @@ class Gate:
 
     def stays(self, call: Call, asked: Ask) -> str:
         """Where a command runs, and what the owner should know of that before a yes."""
-        if call.command is None or self.confined == "nothing":
+        if call.command is None:
             return ""
+        if self.confined == "nothing":
+            return self._fails_unconfined(call, asked)
         if self._leaves(call):
             return "It asks to run outside of its confinement, with the network and with your secrets."
         fails = asked.subject in {"push", "spend", "credentials"}
         confined = "It runs in its confinement, which keeps it from the network and from secrets"
         return f"{confined}; it may fail for that." if fails else f"{confined}."
+
+    def _fails_unconfined(self, call: Call, asked: Ask) -> str:
+        if self.walled and not self._leaves(call):
+            fails = asked.subject in {"push", "spend"}
+            return "It runs where its runtime lets nothing reach the network; it may fail for that." if fails else ""
+        if asked.subject == "push" and "git" in (call.command or ""):
+            return "Agentroom does a git push only where it is the whole command; this one may be refused."
+        return ""
 
     def _decided(self, call: Call, reading: Reading) -> Harmless | Ask:
         return Harmless() if reading.kind is None else _ask(call, reading.kind, reading.why)
@@ -112,6 +123,8 @@ class Gate:
             return Harmless()
         whole = all(finding.kind != "unreadable" and not finding.confinable for finding in reading.findings)
         fails = confined and self.confined == "commands" and reading.kind in {"push", "spend", "credentials"}
+        if self.walled and self.confined == "nothing" and not self._leaves(call):
+            fails = reading.kind in {"push", "spend"}
         return _ask(call, reading.kind, reading.why, releasable=fails and whole and odd is None)
 
     def _odd(self, call: Call) -> Reading | None:

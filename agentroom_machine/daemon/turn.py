@@ -157,7 +157,12 @@ class TurnRun:
         )
         self._gatekeeper = Gatekeeper(
             handle=offer.agent.handle,
-            gate=Gate(policy, session.part_confined(), mail=session.mail is not None),
+            gate=Gate(
+                policy,
+                session.part_confined(),
+                walled=session.runtime.launch.runtime == "codex",
+                mail=session.mail is not None,
+            ),
             ask=self._ask_owner,
             redact=self._redact,
             key=translator.key,

@@ -200,6 +200,25 @@ def test_our_own_tools_need_no_question_where_the_session_has_them(work: Path) -
     assert isinstance(Gate().judge(call), Ask)
 
 
+def test_where_a_runtime_has_walls_of_its_own_what_needs_the_network_can_be_done_outside_or_says_so(work: Path) -> None:
+    def put(gate: Gate, command: str, **more: str) -> tuple[bool, str]:
+        call = hook(work, "Bash", command=command, **more)
+        asked = gate.judge(call)
+        assert isinstance(asked, Ask)
+        return asked.releasable, gate.stays(call, asked)
+
+    walled, nothing = Gate(walled=True), Gate()
+    assert put(walled, "stripe charges create")[0]
+    releasable, words = put(walled, "stripe charges create | ./x")
+    assert not releasable
+    assert "nothing reach the network" in words
+    assert put(walled, "cat .env") == (False, "")
+    assert put(walled, "stripe charges create", sandbox_permissions="require_escalated") == (False, "")
+    assert put(nothing, "stripe charges create") == (False, "")
+    assert put(nothing, "gh pr create") == (False, "")
+    assert "only where it is the whole command" in put(nothing, "git commit -am x && git push")[1]
+
+
 def test_a_runtimes_word_that_a_call_only_thinks_does_not_hide_a_command(work: Path) -> None:
     call = Call("1", "think", "", "thinking", "rm -rf /", (), {"command": "rm -rf /"}, work)
     assert isinstance(Gate().judge(call), Ask)
