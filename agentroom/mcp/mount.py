@@ -132,12 +132,13 @@ class _Running:
 
 
 def _manager(server: MCPServer[Any]) -> StreamableHTTPSessionManager:
-    host = urlsplit(settings.PUBLIC_URL).netloc
+    # What a page of another site can make a browser send is neither our address nor this computer's.
+    hosts = [urlsplit(settings.PUBLIC_URL).netloc, "127.0.0.1:*", "localhost:*", "[::1]:*"]
     server.streamable_http_app(
         # Any process serves any request of any revision, also after a restart.
         stateless_http=True,
         max_request_body_size=guards.MAX_BODY,
-        transport_security=TransportSecuritySettings(allowed_hosts=[host], allowed_origins=[settings.PUBLIC_URL]),
+        transport_security=TransportSecuritySettings(allowed_hosts=hosts, allowed_origins=[settings.PUBLIC_URL]),
     )
     return server.session_manager
 
