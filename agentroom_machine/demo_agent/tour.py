@@ -58,7 +58,7 @@ async def tour(hands: Hands) -> None:
     """Everything once: a plan, a look, a mended test, a picture, a push and a deletion."""
     await hands.say("I look after a small shop's program. Let me show you what I can do here.")
     await follow(hands, [look, fix, picture, push, delete])
-    await hands.say("That is the tour. Whatever touched something was asked first.")
+    await hands.say("That is the tour. I asked before what can't be taken back.")
 
 
 async def follow(hands: Hands, steps: list[Step]) -> None:
