@@ -13,7 +13,7 @@ from django.utils import timezone
 from approvals.models import Turn
 from rooms import access, membership, tokens
 from rooms.errors import NotFound
-from rooms.models import Connection, Machine, Member
+from rooms.models import Connection, Machine, Member, Room
 
 SCOPE = "agentroom"
 USE_IS_NOTED = timedelta(minutes=1)
@@ -128,6 +128,12 @@ def _standing() -> QuerySet[Connection]:
 def _seat(connection: Connection) -> Member | None:
     if connection.agent_id is not None and connection.room_id is not None:
         seats = access.seated(connection.room_id).filter(agent_id=connection.agent_id)
-    else:
-        seats = access.seated(membership.account_chat(connection.user)).filter(user_id=connection.user_id)
-    return seats.select_related("room", "user", "agent").first()
+        return seats.select_related("room", "user", "agent").first()
+    own = Member.objects.filter(
+        user=connection.user_id, room__owner=connection.user_id, room__kind=Room.Kind.ACCOUNT, left_at=None
+    ).select_related("room", "user", "agent")
+    found = own.first()
+    if found is None:
+        membership.account_chat(connection.user)
+        found = own.first()
+    return found

@@ -12,7 +12,7 @@ from django.conf import settings
 from django.core.exceptions import ValidationError
 
 from agentroom.auth import SCOPE, for_us
-from rooms import tokens
+from rooms import membership, tokens
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 APPS = ("cursor", "vscode", "vscode-insiders")
@@ -69,8 +69,8 @@ class Adapter(DefaultOIDCAdapter):  # type: ignore[misc]
             raise ValidationError("response_types: only code.")
         if not set(client.get_grant_types()) <= GRANTS:
             raise ValidationError("grant_types: only authorization_code, refresh_token and device_code.")
-        if Client.objects.filter(data__dcr=True, token=None).count() >= MOST_UNUSED:
-            raise ValidationError("Too many programs are registered and unused. Try again tomorrow.")
+        if not membership.room_for_a_program(MOST_UNUSED):
+            raise ValidationError("Too many programs introduced themselves just now. Try again in ten minutes.")
         # Few programs name our scope when they introduce themselves; who they may be is asked at each sign-in.
         client.set_scopes([SCOPE, "openid"])
         client.set_default_scopes([SCOPE])

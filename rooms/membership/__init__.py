@@ -32,7 +32,7 @@ from rooms.membership.people import (
     use_sign_in_link,
 )
 from rooms.membership.rooms import account_chat, create_room, rename, rooms_of, say, seats_of
-from rooms.membership.sign_ins import admit, consent, forget, let_go, name_of
+from rooms.membership.sign_ins import admit, consent, forget, let_go, name_of, room_for_a_program
 
 __all__ = [
     "accept_invite",
@@ -67,6 +67,7 @@ __all__ = [
     "rename",
     "revoke_connection",
     "revoke_invite",
+    "room_for_a_program",
     "rooms_of",
     "say",
     "seat_by_invite",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 from allauth.idp.oidc.models import Client, Token
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from messaging import nudge
@@ -18,6 +18,7 @@ from rooms.rules import rule
 CONSENT_LASTS = timedelta(hours=1)
 """Longer than any code that a program can still turn into a token."""
 UNUSED_LASTS = timedelta(days=1)
+TIME_TO_BE_USED = timedelta(minutes=10)
 FORGOTTEN_AFTER = timedelta(days=90)
 """A program that somebody used keeps its registration so long after its last sign-in ended."""
 ENDED = "This sign-in has ended. Sign in again."
@@ -92,7 +93,21 @@ def forget() -> None:
         elif grant_id not in held:
             Connection.objects.filter(grant_id=grant_id, revoked_at=None).update(revoked_at=now)
     Consent.objects.filter(created_at__lte=now - CONSENT_LASTS).delete()
+    _unused(UNUSED_LASTS).delete()
+
+
+@rule
+def room_for_a_program(most: int) -> bool:
+    """Whether another program may introduce itself: beyond ``most`` unused ones, those go that had time to be used."""
+    if Client.objects.filter(data__dcr=True, token=None).count() < most:
+        return True
+    oldest = _unused(TIME_TO_BE_USED).order_by("created_at").values_list("pk", flat=True)[:100]
+    return bool(Client.objects.filter(pk__in=list(oldest)).delete()[0])
+
+
+def _unused(since: timedelta) -> QuerySet[Client]:
+    """The programs that nobody let in, so long after they introduced themselves."""
+    now = timezone.now()
     lately = Connection.objects.exclude(client="").filter(Q(revoked_at=None) | Q(revoked_at__gt=now - FORGOTTEN_AFTER))
-    Client.objects.filter(data__dcr=True, created_at__lte=now - UNUSED_LASTS, token=None).exclude(
-        pk__in=lately.values("client")
-    ).delete()
+    unused: QuerySet[Client] = Client.objects.filter(data__dcr=True, created_at__lte=now - since, token=None)
+    return unused.exclude(pk__in=lately.values("client"))

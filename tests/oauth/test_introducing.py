@@ -104,10 +104,18 @@ def test_guesses_at_secrets_are_limited_by_address(kitchen: Kitchen, settings: S
     assert [program.redeems("c").status_code for _ in range(3)] == [401, 401, 429]
 
 
-def test_unused_programs_do_not_pile_up(db: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unused_programs_do_not_pile_up_and_keep_nobody_out_for_long(
+    kitchen: Kitchen, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("agentroom.oauth.adapter.MOST_UNUSED", 2)
+    used = Program.introduced()
+    used.signs_in(kitchen.bob)
     told_ = [introduce(redirect_uris=["https://agents.example/"]).status_code for _ in range(3)]
     assert told_ == [201, 201, 400]
+    later(minutes=11)
+    assert introduce(redirect_uris=["https://agents.example/"]).status_code == 201
+    assert Known.objects.filter(pk=used.id).exists()
+    assert Known.objects.count() == 2
 
 
 # --- what is forgotten ----------------------------------------------------------------------------------------------
