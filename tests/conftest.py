@@ -13,6 +13,10 @@ from tests.live import Live
 pytest_plugins = ["pytester"]
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--all", action="store_true", help="every attempt of the real agents, not a choice of them")
+
+
 @pytest.fixture(scope="module")
 def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
     """The whole product in processes of its own, on the stack that the environment names; one for each module."""

@@ -133,6 +133,8 @@ def codex(
         f"permissions.agentroom.filesystem={{{filesystem}}}",
         # Nothing may be asked out of the sandbox: the hook asks the owner before each call anyway.
         'approval_policy="never"',
+        # Its sandbox has a folder of its own there; the owner's, wherever it is, does not exist inside.
+        'shell_environment_policy.set.TMPDIR="/tmp"',
         "shell_environment_policy.ignore_default_excludes=false",
         f"shell_environment_policy.exclude={json.dumps([*_excluded(codex_home), *_secret_names(env)])}",
         *more,

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import base64
+import json
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from tests.real_agents.model.conversation import Asked, Conversation
 
@@ -24,12 +27,28 @@ class Edit:
 
 
 @dataclass(frozen=True)
+class Write:
+    """A new file, made by the tool that the agent program has for it."""
+
+    path: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Other:
+    """Any tool by its name, where the agent program has it."""
+
+    tool: str
+    arguments: dict[str, Any]
+
+
+@dataclass(frozen=True)
 class Question:
     text: str
     options: tuple[str, ...]
 
 
-Action = Shell | Edit | Question
+Action = Shell | Edit | Write | Other | Question
 
 
 @dataclass(frozen=True)
@@ -101,6 +120,32 @@ def ask(prompt: Prompt) -> list[Step]:
     ]
 
 
+def attempt(prompt: Prompt) -> list[Step]:
+    """One call after the other, whatever became of the one before; says in the end what came back of each."""
+    calls: list[Action] = [_called(call) for call in json.loads(base64.b64decode(prompt.words["calls"]))]
+    last = Step(json.dumps(prompt.results), None)
+    return [*(Step("", call) for call in calls), last]
+
+
+def _called(call: dict[str, Any]) -> Action:
+    match call:
+        case {"command": command}:
+            return Shell(command)
+        case {"path": path, "text": text}:
+            return Write(path, text)
+        case {"path": path, "old": old, "new": new}:
+            return Edit(path, old, new)
+        case {"tool": tool, "with": arguments}:
+            return Other(tool, arguments)
+        case _:
+            raise AssertionError(call)
+
+
+def attempts(*calls: dict[str, Any]) -> str:
+    """The words that make the model make these calls."""
+    return f"Attempt {base64.b64encode(json.dumps(calls).encode()).decode()}."
+
+
 def hold(prompt: Prompt) -> list[Step]:
     return [Step("I waited.", hold=True)]
 
@@ -113,6 +158,7 @@ SCENES: dict[re.Pattern[str], Callable[[Prompt], list[Step]]] = {
     re.compile(r"Which word was it\?"): recall,
     re.compile(r"Say `(?P<text>[^`]+)`"): say,
     re.compile(r"Ask `(?P<question>[^`]+)` with `(?P<options>[^`]+)`"): ask,
+    re.compile(r"Attempt (?P<calls>[A-Za-z0-9+/=]+)\."): attempt,
     re.compile(r"Wait for me"): hold,
 }
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -33,6 +33,9 @@ class Model:
     failures: list[str] = field(default_factory=list)
     """What was asked of it that it can't play; a test that ends with one has failed."""
     played: list[Step] = field(default_factory=list)
+    listens_for: Callable[[str], bool] = lambda said: False
+    """What a test wants to know of: the requests are all that the agent's maker gets to see."""
+    overheard: list[str] = field(default_factory=list)
 
     def think(self, conversation: Conversation) -> tuple[str, Call | None, str]:
         """What to say, which tool to call, and the call's id."""
@@ -70,7 +73,10 @@ class Handler(BaseHTTPRequestHandler):
             self.not_known()
 
     def do_POST(self) -> None:
-        body: Json = json.loads(self.rfile.read(int(self.headers.get("Content-Length") or 0)) or b"{}")
+        raw = self.rfile.read(int(self.headers.get("Content-Length") or 0)) or b"{}"
+        if self.model.listens_for(said := raw.decode(errors="replace")):
+            self.model.overheard.append(said)
+        body: Json = json.loads(raw)
         path = self.path.split("?")[0]
         if path.endswith("/messages/count_tokens"):
             self.answer({"input_tokens": 1200})

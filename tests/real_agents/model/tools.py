@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass
 
 from tests.real_agents.model.conversation import Conversation, Json, Tool
-from tests.real_agents.model.scenes import Action, Edit, Question, Shell
+from tests.real_agents.model.scenes import Action, Edit, Other, Question, Shell, Write
 
 
 class NotOffered(Exception):
@@ -22,7 +22,7 @@ class Call:
 def call_for(action: Action, conversation: Conversation) -> Call:
     tools = conversation.tools
     program = tools.get("exec")
-    if program and program.free_text and not isinstance(action, Question):
+    if program and program.free_text and not isinstance(action, Question | Other):
         return _in_javascript(action, program)
     match action:
         case Shell(command) if tool := tools.get("Bash"):
@@ -33,6 +33,12 @@ def call_for(action: Action, conversation: Conversation) -> Call:
             return Call(tool, {"file_path": path, "old_string": old, "new_string": new})
         case Edit() if tool := tools.get("apply_patch"):
             return Call(tool, _patch(action) if tool.free_text else {"input": _patch(action)})
+        case Write(path, text) if tool := tools.get("Write"):
+            return Call(tool, {"file_path": path, "content": text})
+        case Write() if tool := tools.get("apply_patch"):
+            return Call(tool, _patch(action) if tool.free_text else {"input": _patch(action)})
+        case Other(name, arguments) if tool := tools.get(name):
+            return Call(tool, arguments)
         case Question(text, options) if tool := tools.get("AskUserQuestion"):
             choices = [{"label": option, "description": option} for option in options]
             question = {"question": text, "header": "Choice", "options": choices, "multiSelect": False}
@@ -41,7 +47,7 @@ def call_for(action: Action, conversation: Conversation) -> Call:
             raise NotOffered(f"no tool for {action} among {sorted(tools)}")
 
 
-def _in_javascript(action: Shell | Edit, program: Tool) -> Call:
+def _in_javascript(action: Shell | Edit | Write, program: Tool) -> Call:
     """Newer models give Codex one tool that runs JavaScript, which calls the others."""
     if isinstance(action, Shell):
         inner = f"tools.exec_command({json.dumps({'cmd': action.command})})"
@@ -52,5 +58,8 @@ def _in_javascript(action: Shell | Edit, program: Tool) -> Call:
     )
 
 
-def _patch(edit: Edit) -> str:
+def _patch(edit: Edit | Write) -> str:
+    if isinstance(edit, Write):
+        lines = "\n".join(f"+{line}" for line in edit.text.splitlines())
+        return f"*** Begin Patch\n*** Add File: {edit.path}\n{lines}\n*** End Patch"
     return f"*** Begin Patch\n*** Update File: {edit.path}\n@@\n-{edit.old}\n+{edit.new}\n*** End Patch"
