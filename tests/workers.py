@@ -34,7 +34,13 @@ LONG = (
     "tests/approvals/test_consent_machine.py",
     "tests/machine/test_loop.py",
 )
-APART = ("tests/test_up.py", "tests/real_agents/test_model.py", "tests/machine/test_loop.py")
+APART = (
+    "tests/test_up.py",
+    "tests/real_agents/test_model.py",
+    "tests/real_agents/test_evasions.py",
+    "tests/real_agents/test_planted.py",
+    "tests/machine/test_loop.py",
+)
 """Long files whose tests share nothing: each of them may go to another worker."""
 IN_PARTS = ("tests/real_agents/test_in_the_room.py",)
 """Long files that make anew what they share for each value of a parameter, the last thing in the brackets."""
