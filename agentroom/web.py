@@ -45,6 +45,14 @@ def main() -> None:
 def serve_with_uvicorn(application: object, listener: socket.socket, *, proxied: bool) -> None:
     import uvicorn
 
+    from agentroom.mcp import bus
+
+    class Server(uvicorn.Server):
+        async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+            # Agents that listen would be cut off only when the patience with open streams ends.
+            bus.end_all()
+            await super().shutdown(sockets)
+
     config = uvicorn.Config(
         application,  # type: ignore[arg-type] # the application's scope is narrower than uvicorn's own type
         loop="uvloop",
@@ -60,7 +68,7 @@ def serve_with_uvicorn(application: object, listener: socket.socket, *, proxied:
         access_log=False,
         server_header=False,
     )
-    uvicorn.Server(config).run(sockets=[listener])
+    Server(config).run(sockets=[listener])
 
 
 def serve_with_daphne(application: object, listener: socket.socket, *, proxied: bool) -> None:

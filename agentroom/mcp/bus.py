@@ -6,6 +6,7 @@ read it now, so a nudge can be lost, doubled or meant for another without harm.
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
 from functools import partial
 from typing import Any
@@ -21,6 +22,7 @@ from agentroom.mcp import identity, pool
 from agentroom.mcp.inbox import INBOX, Standing, standing
 from messaging import nudge
 from rooms.errors import RuleError
+from rooms.models import Connection
 
 TICK = 5.0
 """Seconds between two looks when no nudge comes: covers a lost one, and ends the stream of who may no longer listen."""
@@ -28,76 +30,77 @@ MOST_STREAMS = 32
 """For one connection, in one process; a client holds one."""
 
 _open: Counter[int] = Counter()
+_handlers: set[ListenHandler] = set()
 
 
 async def listen(
     ctx: ServerRequestContext[Any, Any], params: SubscriptionsListenRequestParams
 ) -> SubscriptionsListenResult:
-    """Handler of ``subscriptions/listen``."""
+    """Handler of ``subscriptions/listen``.
+
+    Tools, prompts and resources never change while the server runs: who wants to hear of them hears nothing, and a
+    stream for them ends like any other when its connection does.
+    """
     caller = identity.current()
-    wanted = params.notifications.resource_subscriptions or []
-    if foreign := [str(uri) for uri in wanted if str(uri) != INBOX]:
-        raise MCPError(
-            INVALID_PARAMS, f"Resource not found. There is one to listen to here: {INBOX}", {"uri": foreign[0]}
-        )
+    own = {INBOX} if caller.kind == Connection.Kind.AGENT else set()
+    for uri in params.notifications.resource_subscriptions or []:
+        if uri not in own:
+            raise MCPError(INVALID_PARAMS, "Resource not found. Listen to what resources/list names.", {"uri": uri})
     key = caller.connection.pk
     if _open[key] >= MOST_STREAMS:
         raise MCPError(INVALID_REQUEST, f"This connection listens {MOST_STREAMS} times already. Close a stream first.")
     _open[key] += 1
     try:
-        return await (_inbox if wanted else _silence)(caller, ctx, params)
+        return await _stream(caller, ctx, params)
+    except RuleError as error:
+        raise MCPError(INVALID_PARAMS, error.detail) from None
     finally:
         _open[key] -= 1
         if not _open[key]:
             del _open[key]
 
 
-async def _silence(
+def end_all() -> None:
+    """End every stream of this process, which tells its client to listen elsewhere: the server stops."""
+    for handler in tuple(_handlers):
+        handler.close()
+
+
+async def _stream(
     caller: auth.Caller, ctx: ServerRequestContext[Any, Any], params: SubscriptionsListenRequestParams
 ) -> SubscriptionsListenResult:
-    """Tools, prompts and resources never change while the server runs; who wants to hear of them hears nothing."""
-    return await ListenHandler(InMemorySubscriptionBus())(ctx, params)
-
-
-async def _inbox(
-    caller: auth.Caller, ctx: ServerRequestContext[Any, Any], params: SubscriptionsListenRequestParams
-) -> SubscriptionsListenResult:
-    look = anyio.Event()
-
-    def wake() -> None:
-        look.set()
-
     bus = InMemorySubscriptionBus()
     handler = ListenHandler(bus)
-    try:
-        seat = await pool.run(lambda: caller.seat().pk)
-        unlisten = nudge.listen(f"inbox:{seat}", wake)
-    except RuleError as error:
-        raise MCPError(INVALID_PARAMS, error.detail) from None
-
-    async def watch(known: Standing) -> None:
-        nonlocal look
-        while True:
-            with anyio.move_on_after(TICK):
-                await look.wait()
-            look = anyio.Event()
-            try:
-                now = await pool.run(partial(standing, caller))
-            except RuleError:
-                # It left the room, or its token was revoked: the stream ends, and the next call says why.
-                handler.close()
-                return
-            if now != known:
-                known = now
-                await bus.publish(ResourceUpdated(INBOX))
-
+    look = asyncio.Event()
+    seat = await pool.run(lambda: caller.seat().pk)
+    unlisten = nudge.listen(f"inbox:{seat}", look.set)
     try:
         # Read before the stream is acknowledged: what lands after that is a change.
         known = await pool.run(partial(standing, caller))
+        _handlers.add(handler)
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(watch, known)
+            tasks.start_soon(_watch, caller, known, look, bus, handler)
             result = await handler(ctx, params)
             tasks.cancel_scope.cancel()
         return result
     finally:
+        _handlers.discard(handler)
         unlisten()
+
+
+async def _watch(
+    caller: auth.Caller, known: Standing, look: asyncio.Event, bus: InMemorySubscriptionBus, handler: ListenHandler
+) -> None:
+    while True:
+        with anyio.move_on_after(TICK):
+            await look.wait()
+        look.clear()
+        try:
+            now = await pool.run(partial(standing, caller))
+        except RuleError:
+            # It left the room, or its token was revoked: the stream ends, and the next call says why.
+            handler.close()
+            return
+        if now != known:
+            known = now
+            await bus.publish(ResourceUpdated(INBOX))

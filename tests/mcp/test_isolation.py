@@ -66,7 +66,7 @@ async def test_who_was_taken_out_of_the_room_reads_nothing_more(kitchen: Kitchen
     async with kitchen.as_("claude in the attic") as claude, kitchen.as_("codex in the attic") as codex:
         await call(claude, "agents_send", to=["codex"], subject="", body="Before.")
         [(seat,)] = live.stored.rows("SELECT id FROM rooms_member WHERE room_id = ? AND handle = ?", attic, "codex")
-        alice.post(f"/rooms/{attic}/members/{seat}/remove/")
+        alice.post(f"/members/{seat}/remove/")
         before = live.entries(attic)
         for tool, arguments in (
             ("agents_read_inbox", {}),
