@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from django.urls import path
 
-from messaging.views import blank, files, room, steps
+from messaging.views import became, blank, files, room, steps
 
 urlpatterns = [
     path("rooms/<int:room_id>/", room.room, name="room"),
     path("rooms/<int:room_id>/messages/", room.post, name="room_post"),
     path("rooms/<int:room_id>/earlier/", room.earlier, name="room_earlier"),
+    path("rooms/<int:room_id>/mail/", became.became, name="room_mail"),
     path("rooms/<int:room_id>/blank/<int:seq>/", blank.blank, name="entry_blank"),
     path("rooms/<int:room_id>/read/", room.read, name="room_read"),
     path("rooms/<int:room_id>/files/<int:attachment_id>/<path:name>", files.file, name="file"),

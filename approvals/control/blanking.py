@@ -14,13 +14,15 @@ from rooms.errors import Conflict, NotFound, Refused
 from rooms.models import User
 from rooms.rules import rule
 
-CONTENT = ("message", "text", "plan", "tool_call", "file_change", "artifact", "notice")
+CONTENT = (
+    "message", "text", "plan", "tool_call", "file_change", "artifact", "notice", "accepted", "declined", "done",
+)  # fmt: skip
 """Kinds whose words can go. What the others say is what was decided and done."""
 TOGETHER = {"text": "part", "tool_call": "call", "file_change": "path"}
 """Entries of these kinds that share this belong together: a secret may stand in each, or across them."""
 CALLED = {
     "message": "message", "text": "a text", "plan": "a plan", "tool_call": "a step", "file_change": "a file change",
-    "artifact": "a file", "notice": "a notice",
+    "artifact": "a file", "notice": "a notice", "accepted": "a receipt", "declined": "a receipt", "done": "a receipt",
 }  # fmt: skip
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 import orjson
 
 from messaging.models import Entry
-from messaging.render import reading, sections, timeline
+from messaging.render import mail, reading, sections, timeline
 from messaging.render.card import Card
 from messaging.render.drawing import Part
 
@@ -63,6 +63,7 @@ def frame(room_id: int, before: int, cursor: int, entries: Sequence[Entry], card
             turns.append(card.turn)
             if cards is not None:
                 cards.keep(card)
+    parts += mail.parts(room_id, mail.touched(entries) - fresh)
     for turn_id, (parent, happened) in by_turn(entries).items():
         if cards is not None and any(entry.kind == Entry.Kind.BLANKED for entry in happened):
             cards.known.pop(turn_id, None)

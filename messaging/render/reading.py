@@ -13,7 +13,7 @@ from django.utils import timezone
 from approvals.models import Turn
 from messaging import log
 from messaging.models import Attachment, Entry
-from messaging.render import away
+from messaging.render import away, mail
 from messaging.render.card import ENDED, Card, Facts
 from rooms.models import Member, Room
 
@@ -30,6 +30,7 @@ class Item:
     entry: Entry
     cards: list[Card] = field(default_factory=list)
     files: list[Attachment] = field(default_factory=list)
+    post: mail.Post | None = None
 
 
 @dataclass
@@ -74,7 +75,8 @@ def items(room_id: int, entries: Sequence[Entry]) -> list[Item]:
     for attachment in Attachment.objects.filter(entry__in=messages).order_by("pk"):
         files[attachment.entry_id].append(attachment)
     cards = cards_of(room_id, Turn.objects.filter(entry__in=messages))
-    return [Item(entry, cards.get(entry.seq, []), files.get(entry.pk, [])) for entry in entries]
+    posts = mail.posts(room_id, entries)
+    return [Item(entry, cards.get(entry.seq, []), files.get(entry.pk, []), posts.get(entry.seq)) for entry in entries]
 
 
 def card(room_id: int, turn_id: int, *, whole: bool = False) -> Card | None:

@@ -12,6 +12,7 @@ from django.utils.safestring import SafeString
 
 from messaging.log import BLANK
 from messaging.models import Attachment, Entry
+from messaging.render import mail
 from messaging.render.controls import Own
 from messaging.render.drawing import draw
 from messaging.render.markdown import markdown, mentions
@@ -35,6 +36,11 @@ def entry(item: Item, *, own: Own | None = None) -> SafeString:
         again=row.data.get("again"),
         changes=row.data.get("changes"),
         answers=row.parent_seq,
+        to=mail.to(row, item.post) if item.post else "",
+        behind=item.post.behind if item.post else "",
+        about=mail.about(row) if row.kind == Entry.Kind.MESSAGE else "",
+        became=mail.below(row, item.post) if row.kind == Entry.Kind.MESSAGE else "",
+        status=mail.status(row) if row.kind == Entry.Kind.STATUS else "",
         files=[attached(row.room_id, file) for file in item.files],
         groups=[group(card, controls=own.forms.get(card.turn, ""), questions=own.questions) for card in item.cards],
     )

@@ -16,7 +16,7 @@ from approvals import turns
 from messaging import files, mail, reading_line
 from messaging.log import BLANK
 from messaging.models import Entry
-from messaging.render import controls, reading, timeline
+from messaging.render import controls, filtered, reading, timeline
 from messaging.viewer import person
 from rooms.access import member_for, writer_for
 from rooms.errors import Invalid
@@ -30,20 +30,24 @@ CONTENT_TYPE = re.compile(r"[a-z0-9.+-]{1,50}/[a-z0-9.+-]{1,49}")
 @require_safe
 def room(request: HttpRequest, room_id: int) -> HttpResponse:
     member = member_for(person(request), room_id)
-    at = number(request.GET.get("at"))
-    shown = reading.newest(room_id) if at is None else reading.around(room_id, at)
-    return page(request, member, shown)
+    at, only = number(request.GET.get("at")), filtered.asked(request.GET)
+    if at is not None:
+        return page(request, member, reading.around(room_id, at))
+    if only:
+        return page(request, member, filtered.newest(room_id, only), only=only)
+    return page(request, member, reading.newest(room_id))
 
 
 @require_GET
 def earlier(request: HttpRequest, room_id: int) -> HttpResponse:
     """What came before a number: a piece for a script, a page of its own without one."""
     member = member_for(person(request), room_id)
-    shown = reading.newest(room_id, before=number(request.GET.get("before")))
+    before, only = number(request.GET.get("before")), filtered.asked(request.GET)
+    shown = filtered.newest(room_id, only, before=before) if only else reading.newest(room_id, before=before)
     if request.headers.get("X-Requested-With") == "fetch":
         return JsonResponse({"html": stretch(request, member, shown), "earlier": shown.earlier})
     shown.still = True
-    return page(request, member, shown)
+    return page(request, member, shown, only=only or None)
 
 
 @require_POST
@@ -80,7 +84,13 @@ def read(request: HttpRequest, room_id: int) -> HttpResponse:
 
 
 def page(
-    request: HttpRequest, member: Member, shown: reading.Timeline, *, status: int = 200, **more: Any
+    request: HttpRequest,
+    member: Member,
+    shown: reading.Timeline,
+    *,
+    only: filtered.Filter | None = None,
+    status: int = 200,
+    **more: Any,
 ) -> HttpResponse:
     room = member.room
     seen = column(member)
@@ -93,6 +103,9 @@ def page(
         "cursor": shown.cursor,
         "earlier": shown.earlier,
         "still": shown.still,
+        "only": only,
+        "topics": sorted({item.entry.topic for item in shown.items} - {"general"}),
+        "tickets": sorted({item.entry.ticket for item in shown.items} - {""}),
         "may_write": member.may_ask and room.archived_at is None,
         "client_id": uuid.uuid4().hex,
         **more,

@@ -9,7 +9,7 @@ from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
-from approvals import consent, directory
+from approvals import consent, directory, mailbox
 from approvals.models import Approval, Grant, Turn
 from messaging.render.excerpt import Excerpt, excerpt
 from rooms import membership
@@ -28,6 +28,8 @@ class OwnAgent:
     runtime: str
     rooms: list[str]
     status: directory.Status
+    mail: list[mailbox.Waits]
+    """What waits for it and why, by room."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,13 +75,16 @@ def rail(request: HttpRequest) -> HttpResponse:
 
 
 def own_agents(user: User) -> list[OwnAgent]:
-    agents = Agent.objects.filter(owner=user, retired_at=None).select_related("machine", "owner").order_by("handle")
+    mine = Agent.objects.filter(owner=user, retired_at=None).select_related("machine", "owner").order_by("handle")
+    agents = list(mine)
+    waiting = mailbox.waits(agents)
     return [
         OwnAgent(
             agent,
             runtime_name(agent),
             [seat.room.name for seat in directory.seats_of(agent)],
             directory.agent_status(user, agent),
+            waiting.get(agent.pk, []),
         )
         for agent in agents
     ]

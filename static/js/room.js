@@ -4,6 +4,7 @@ import { compose } from "./compose.js";
 import { drawDays } from "./days.js";
 import { send } from "./forms.js";
 import { localise } from "./local.js";
+import { lookAtMail } from "./mail.js";
 import { look } from "./me.js";
 import { apply, parse, replace } from "./patch.js";
 import { keepPlace, noteQuestions, showNext } from "./questions.js";
@@ -14,6 +15,8 @@ const entries = document.getElementById("entries");
 const connection = document.getElementById("connection");
 const below = document.getElementById("below");
 const still = "still" in timeline.dataset;
+// A filtered page stays as it is, but for what becomes of the entries that it shows; what is new it only counts.
+const only = "only" in timeline.dataset;
 const MOST_ENTRIES = 300;
 let cursor = Number(timeline.dataset.cursor);
 let unseen = 0;
@@ -25,12 +28,17 @@ const atEnd = () => page.scrollHeight - page.scrollTop - innerHeight < 120;
 const toEnd = () => page.scrollTo({ top: page.scrollHeight, behavior: "instant" });
 
 function showUnseen() {
+  if (only) {
+    below.hidden = unseen === 0;
+    below.querySelector("span").textContent = unseen === 1 ? "1 new entry in the room" : `${unseen} new entries in the room`;
+    return;
+  }
   below.hidden = unseen === 0;
   below.querySelector("span").textContent = unseen === 1 ? "1 new entry below" : `${unseen} new entries below`;
 }
 
 function seen() {
-  if (document.hidden || !atEnd()) return;
+  if (only || document.hidden || !atEnd()) return;
   unseen = 0;
   showUnseen();
   markRead();
@@ -53,6 +61,7 @@ function markRead() {
 }
 
 below.addEventListener("click", (event) => {
+  if (only) return;
   event.preventDefault();
   const first = [...entries.querySelectorAll(".entry, .event")].at(-unseen);
   (first ?? entries.lastElementChild).scrollIntoView({ block: "start" });
@@ -111,6 +120,7 @@ document.addEventListener("agentroom:look", () => {
     const shown = card.querySelector(".away > *") !== null;
     if (shown !== offline.has(card.dataset.agent)) fetchControls(Number(card.dataset.turn), { asks: true });
   }
+  if (!still) lookAtMail(timeline).catch(() => {});
 });
 
 function keepBounded() {
@@ -143,6 +153,10 @@ function receive(frame) {
   const stay = atEnd();
   let fresh = 0;
   for (const part of frame.parts) {
+    if (only && part.target === "entries" && !document.getElementById(part.id)) {
+      unseen += 1;
+      continue;
+    }
     const added = apply(part);
     if (added?.parentElement === entries) fresh += 1;
     const state = part.id.endsWith("-state") ? document.getElementById(part.id) : null;
@@ -159,7 +173,8 @@ function receive(frame) {
   keepPlace();
   for (const turn of frame.turns ?? []) fetchControls(turn);
   if (frame.people) peopleChanged();
-  if (stay) {
+  if (only) showUnseen();
+  else if (stay) {
     if (fresh) keepBounded();
     if (frame.parts.length) toEnd();
     seen();
@@ -171,7 +186,7 @@ function receive(frame) {
 
 // Too far behind to catch up piece by piece: draw the page's timeline anew, and keep everything else.
 async function reload() {
-  const reply = await fetch(location.pathname, { credentials: "same-origin" });
+  const reply = await fetch(only ? location.pathname + location.search : location.pathname, { credentials: "same-origin" });
   if (!reply.ok) return;
   const fresh = new DOMParser().parseFromString(await reply.text(), "text/html").getElementById("timeline");
   const stay = atEnd();
@@ -263,7 +278,7 @@ function goTo(hash) {
 
 drawDays(entries);
 watchEarlier();
-compose({ sent: () => { unseen = 0; showUnseen(); toEnd(); } });
+compose({ sent: () => { if (!only) { unseen = 0; showUnseen(); } toEnd(); } });
 history.scrollRestoration = "manual";
 if (location.hash) goTo(location.hash);
 else if (document.getElementById("last-read")) document.getElementById("last-read").scrollIntoView({ block: "center" });

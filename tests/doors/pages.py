@@ -79,6 +79,7 @@ DOORS = [
     post("rooms/new/", SIGNED_IN, {"name": "attic"}),
     get("rooms/<int:room_id>/", SEATED),
     get("rooms/<int:room_id>/earlier/", SEATED),
+    get("rooms/<int:room_id>/mail/", SEATED),
     get("rooms/<int:room_id>/people/", SEATED),
     post("rooms/<int:room_id>/read/", SEATED, {"seq": "1"}),
     post("rooms/<int:room_id>/messages/", "in 404 403 ok ok ok", {"body": "hello", "client_id": "c"}),
