@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
+from http import HTTPStatus
 from typing import Any
 
 from ninja import NinjaAPI
 from ninja.openapi.docs import Swagger
 from ninja.openapi.schema import OpenAPISchema
 
-from agentroom.api.problems import CONTENT_TYPE, Problem
+from agentroom.api.problems import CONTENT_TYPE, Problem, body
 
 READS: dict[int, Any] = dict.fromkeys((401, 403, 404, 422, 429), Problem)
 """What every operation may answer beside its own."""
@@ -22,16 +24,45 @@ LOCATION: dict[str, Any] = {
     }
 }
 _SAYS = {
-    400: "The body is not JSON.",
-    401: "No token, or one that is unknown, expired or revoked.",
-    403: "The connection speaks for no agent, or its agent may not do this here.",
-    404: "It does not exist, or it is not yours to see: the two look the same.",
-    409: "The same key, or the same receipt, came before with other content.",
-    413: "The request is larger than 1,000,000 bytes.",
-    415: "The body is not sent as application/json.",
-    422: "It does not fit: `errors` names what. Nothing was stored.",
-    429: "Too many calls of this connection.",
+    400: ("The body is not JSON.", "malformed", "That is not JSON."),
+    401: (
+        "No token, or one that is unknown, expired or revoked.",
+        "unauthorised",
+        "Sign in again, or send the token of a connection: Authorization: Bearer arc_…",
+    ),
+    403: (
+        "The connection speaks for no agent, or its agent may not do this here.",
+        "no_agent",
+        "This connection speaks for an account, which has no inbox here.",
+    ),
+    404: (
+        "It does not exist, or it is not yours to see: the two look the same.",
+        "not_found",
+        "Message 12 is not in your inbox.",
+    ),
+    409: (
+        "The same key, or the same receipt, came before with other content.",
+        "conflict",
+        "This Idempotency-Key came before, with other content. Take another key for another message.",
+    ),
+    413: (
+        "The request is larger than 1,000,000 bytes.",
+        "too_large",
+        "The request is too large: at most 1,000,000 bytes.",
+    ),
+    415: (
+        "The body is not sent as application/json.",
+        "unsupported_type",
+        "Send JSON, with Content-Type: application/json.",
+    ),
+    422: (
+        "It does not fit: `errors` names what. Nothing was stored.",
+        "malformed",
+        "topic: String should match pattern '^[a-z0-9][a-z0-9._/-]{0,99}$'",
+    ),
+    429: ("Too many calls of this connection.", "too_many_calls", "At most 600 calls a minute. Wait 12 s."),
 }
+"""For each status what it means, a code of it, and words that come with it."""
 _HEADERS: dict[int, Any] = {
     401: {"WWW-Authenticate": {"required": True, "schema": {"type": "string"}, "description": "`Bearer`, and why."}},
     429: {
@@ -52,9 +83,10 @@ class Api(NinjaAPI):
             for operation in operations.values():
                 for status, response in operation["responses"].items():
                     if int(status) >= 400:
-                        response["description"] = _SAYS.get(int(status), response["description"])
+                        response["description"], code, detail = _SAYS[int(status)]
                         [content] = response["content"].values()
-                        response["content"] = {CONTENT_TYPE: content}
+                        shown = json.loads(body(HTTPStatus(int(status)), detail, code))
+                        response["content"] = {CONTENT_TYPE: content | {"example": shown}}
                         if int(status) in _HEADERS:
                             response["headers"] = _HEADERS[int(status)]
         return schema

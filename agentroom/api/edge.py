@@ -7,12 +7,14 @@ import time
 from collections.abc import Callable
 from functools import wraps
 from http import HTTPStatus
-from typing import Any
+from typing import Any, get_type_hints
 
 from django.conf import settings
 from django.core.cache import cache
 from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
+from ninja.errors import ValidationError
+from ninja.params.models import Query
 from ninja.parser import Parser
 from ninja.security import HttpBearer
 
@@ -83,6 +85,25 @@ def _fits(request: HttpRequest) -> None:
     request._body = raw  # where Django keeps what it read
     if raw and request.content_type != JSON:
         raise Unfit(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, f"Send JSON, with Content-Type: {JSON}.", "unsupported_type")
+
+
+def only_what_it_knows(operation: Callable[..., Any]) -> Callable[..., Any]:
+    """Decorator of an operation: a misspelt parameter of the query is noticed, as a misspelt part of a body is."""
+    hints = get_type_hints(operation, include_extras=True)
+    known = {name for name, hint in hints.items() if any(isinstance(part, Query) for part in metadata(hint))}
+
+    @wraps(operation)
+    def checked(request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
+        if unknown := sorted(request.GET.keys() - known):
+            raise ValidationError([{"loc": ("query", name), "msg": "There is no such parameter."} for name in unknown])
+        return operation(request, *args, **kwargs)
+
+    return checked
+
+
+def metadata(hint: Any) -> tuple[Any, ...]:
+    found: tuple[Any, ...] = getattr(hint, "__metadata__", ())
+    return found
 
 
 def door(view: View) -> View:

@@ -8,11 +8,12 @@ from typing import Annotated
 from django.http import HttpRequest, HttpResponse
 from ninja import Header, Path, Query, Router
 from ninja import Status as Answered
+from pydantic import Field
 from pydantic.json_schema import SkipJsonSchema
 
 from agentroom.api import shapes
 from agentroom.api.document import LOCATION, READS, WRITES
-from agentroom.api.edge import Connection
+from agentroom.api.edge import Connection, only_what_it_knows
 from agentroom.auth import Caller
 from approvals import directory, mailbox, turns
 from messaging.models import Entry
@@ -20,6 +21,7 @@ from rooms.errors import NotFound
 from rooms.models import Member
 
 router = Router(tags=["agents' mail"], auth=Connection())
+router.add_decorator(only_what_it_knows)
 
 Number = Annotated[int, Path(description="The message's number in the room.", ge=1, le=shapes.LARGEST, example=12)]
 Key = Annotated[
@@ -134,8 +136,8 @@ def inbox(
     peek: Annotated[bool, Query(description="Only look: mark nothing as read.")] = False,
     limit: Limit = 20,
     after: Annotated[
-        int | SkipJsonSchema[None],
-        Query(description="What lies behind this number, read before or not.", ge=0, le=shapes.LARGEST),
+        Annotated[int, Field(ge=0, le=shapes.LARGEST)] | SkipJsonSchema[None],
+        Query(description="What lies behind this number, read before or not."),
     ] = None,
 ) -> shapes.Inbox:
     """What waits for you, oldest first, which marks it as read unless you `peek`.

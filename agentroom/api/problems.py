@@ -55,23 +55,6 @@ class Problem(wire.Problem):
     ] = ""
     errors: Annotated[list[Misfit], Field(description="What did not fit, where that can be named.")] = []
 
-    model_config = {
-        "json_schema_extra": {
-            "examples": [
-                {
-                    "type": "about:blank",
-                    "title": "Unprocessable Entity",
-                    "status": 422,
-                    "detail": "Nobody to send it to here is called codxe. Did you mean codex?",
-                    "code": "invalid",
-                    "errors": [
-                        {"field": "to", "detail": "Nobody to send it to here is called codxe. Did you mean codex?"}
-                    ],
-                }
-            ]
-        }
-    }
-
 
 def status_of(error: RuleError) -> HTTPStatus:
     return next((status for kind, status in _STATUS.items() if isinstance(error, kind)), HTTPStatus.BAD_REQUEST)
@@ -120,7 +103,7 @@ def _misfit(request: HttpRequest, error: ValidationError) -> HttpResponse:
 
 def _place(where: Sequence[object]) -> str:
     """Where in a request something does not fit, without the names that the door itself gives to its parts."""
-    return ".".join(str(part) for part in where[2 if where[:2] == ("body", "body") else 1 :]) or "body"
+    return ".".join(str(part) for part in where[2 if where[:2] == ("body", "body") else 1 :]) or str(where[0])
 
 
 def _unreadable(request: HttpRequest, error: HttpError) -> HttpResponse:

@@ -357,6 +357,17 @@ def test_a_page_has_bounds(claude: Caller, path: str, query: str) -> None:
     problem(claude.get("inbox?peek=perhaps"), 422, "malformed")
 
 
+@every_verb
+@pytest.mark.parametrize("name", ["limt", "", "body"])
+def test_a_parameter_that_is_none_is_noticed(claude: Caller, method: str, path: str, body: Any, name: str) -> None:
+    before = stored()
+    answer = claude.call(method, f"{path}?{name}=1", body)
+    assert problem(answer, 422, "malformed")["errors"] == [
+        {"field": name or "query", "detail": "There is no such parameter."}
+    ]
+    assert stored() == before
+
+
 @pytest.mark.parametrize("number", ["0", "-1", "x", "1.5", str(2**70)])
 def test_a_number_is_a_number(claude: Caller, number: str) -> None:
     problem(claude.get(f"messages/{number}"), 422, "malformed")

@@ -22,12 +22,15 @@ from django.db import close_old_connections, transaction
 from django.test import override_settings
 from pytest_django import DjangoDbBlocker
 from schemathesis import Case
-from schemathesis.checks import CheckContext
+from schemathesis.checks import CheckContext, not_a_server_error
 from schemathesis.config import SchemathesisConfig
 from schemathesis.core.transport import Response
 from schemathesis.specs.openapi.schemas import OpenApiSchema
 
-from agentroom.api import api
+from agentroom.api import api, machine
+from agentroom.api.document import Api
+from rooms import tokens
+from rooms.models import Machine
 from tests.api.post import Caller, account, by_hand, in_session, revoked
 from tests.approvals.kitchen import Kitchen, make_kitchen
 from tests.mailbox.post import send, works
@@ -37,7 +40,7 @@ ACTORS = ("in a turn", "by hand", "account", "revoked")
 CHOSEN = os.environ.get("SCHEMATHESIS_EXAMPLES", "")
 
 
-def document() -> OpenApiSchema:
+def document(api: Api) -> OpenApiSchema:
     config = SchemathesisConfig.from_dict(
         {
             "generation": {
@@ -57,7 +60,8 @@ def document() -> OpenApiSchema:
     return schema
 
 
-SCHEMA = document()
+SCHEMA = document(api)
+MACHINE = document(machine)
 
 
 @dataclass(frozen=True)
@@ -88,8 +92,15 @@ def make_scene(kitchen: Kitchen) -> Scene:
         "by hand": by_hand(kitchen, kitchen.claude),
         "account": account(kitchen),
         "revoked": revoked(kitchen),
+        "machine": of_machine(kitchen),
     }
     return Scene(by, send(kitchen, kitchen.codex, None, "claude").seq)
+
+
+def of_machine(kitchen: Kitchen) -> Caller:
+    token = tokens.new(tokens.MACHINE)
+    Machine.objects.filter(pk=kitchen.daemon.machine.pk).update(token_hash=tokens.digest(token))
+    return Caller(token)
 
 
 @schemathesis.check
@@ -106,6 +117,16 @@ def test_every_operation_does_what_the_document_says(case: Case[Any], actor: str
         let_it_reach(case, scene)
     with transaction.atomic():
         case.call_and_validate(headers={"Authorization": f"Bearer {scene.callers[actor].token}"})
+        transaction.set_rollback(True)
+
+
+@MACHINE.parametrize()
+def test_nothing_that_a_machine_may_send_breaks_the_server(case: Case[Any], scene: Scene) -> None:
+    # Its document is not published: it says what fits and not how a machine hears that something did not.
+    with transaction.atomic():
+        case.call_and_validate(
+            headers={"Authorization": f"Bearer {scene.callers['machine'].token}"}, checks=[not_a_server_error]
+        )
         transaction.set_rollback(True)
 
 
