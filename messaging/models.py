@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from django.db import models
-from django.db.models import F, Q
+from django.db.models import Case, F, Q, When
 from django.utils import timezone
 
 from rooms.models import Member, Room
@@ -120,6 +120,16 @@ class Recipient(models.Model):
     """The turn whose offer names it."""
     noticed_at = models.DateTimeField(null=True, blank=True)
     read_at = models.DateTimeField(null=True, blank=True)
+    # While it is unread, its number once more. Only the index that fits has it, so that no database is tempted to walk
+    # along another one over what it then throws away.
+    waits = models.GeneratedField(
+        expression=Case(When(read_at=None, then=F("seq"))),
+        output_field=models.PositiveBigIntegerField(null=True), db_persist=True, null=True,
+    )  # fmt: skip
+    waits_open = models.GeneratedField(
+        expression=Case(When(read_at=None, open_to__isnull=False, then=F("seq"))),
+        output_field=models.PositiveBigIntegerField(null=True), db_persist=True, null=True,
+    )  # fmt: skip
     awaited_until = models.DateTimeField(null=True, blank=True)
     """So long its sender, an agent, waits for an answer; None once there is one."""
 
@@ -127,8 +137,8 @@ class Recipient(models.Model):
         constraints: ClassVar = [models.UniqueConstraint(fields=["entry", "member"], name="recipient_once")]
         # A read of an inbox touches the rows that it returns and no others: every column that it asks for leads.
         indexes: ClassVar = [
-            models.Index(fields=["member", "read_at", "seq"], name="recipient_unread"),
-            models.Index(fields=["member", "open_to", "read_at", "seq"], name="recipient_unread_in_turn"),
+            models.Index(fields=["member", "waits"], name="recipient_unread"),
+            models.Index(fields=["member", "open_to", "waits_open"], name="recipient_unread_in_turn"),
             models.Index(fields=["member", "seq"], name="recipient_mail"),
             models.Index(fields=["member", "open_to", "seq"], name="recipient_mail_in_turn"),
             models.Index(fields=["awaited_until"], condition=Q(awaited_until__isnull=False), name="recipient_awaited"),

@@ -72,15 +72,14 @@ def _look(seat: Member, turn: Turn | None, limit: int, after: int | None, *, mar
     if turn is not None:
         turn = current(seat, turn)
     limit = max(1, min(limit, MOST))
-    mail = turns.inbox(seat, turn)
-    wanted = mail.filter(read_at=None) if after is None else mail.filter(seq__gt=max(0, after))
+    wanted = turns.unread(seat, turn) if after is None else turns.again(seat, turn, after)
     rows = list(wanted[: limit + 1])
     shown, has_more = rows[:limit], len(rows) > limit
     if mark:
         _mark(seat, turn, shown)
     letters = as_letters(shown)
     cursor = letters[-1].number if letters else after or 0
-    return Inbox(letters, cursor, has_more, mail.filter(read_at=None).count())
+    return Inbox(letters, cursor, has_more, turns.unread(seat, turn).count())
 
 
 def own(seat: Member) -> Member:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from approvals.turns.answering import answer, lapse
 from approvals.turns.asking import WEB, ask
-from approvals.turns.inbox import MOST_NOTICES, inbox, name_in_offer
+from approvals.turns.inbox import MOST_NOTICES, again, inbox, name_in_offer, unread
 from approvals.turns.own import RETRIABLE, cancel, change, own_turn, place, retry
 from approvals.turns.passing import letter, reply, request, send, speaking, was_answered
 from approvals.turns.running import allowed, end_moot, finish, held, messages, offer, queue_of, start, take_back
@@ -15,6 +15,7 @@ __all__ = [
     "MOST_NOTICES",
     "RETRIABLE",
     "WEB",
+    "again",
     "allowed",
     "answer",
     "ask",
@@ -46,5 +47,6 @@ __all__ = [
     "tell",
     "undone",
     "undos_waiting",
+    "unread",
     "was_answered",
 ]

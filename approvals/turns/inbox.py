@@ -17,17 +17,30 @@ MOST_NOTICES = 20
 
 
 def inbox(seat: Member, turn: Turn | None) -> QuerySet[Recipient]:
-    """An agent's mail since it joined, read and unread, oldest first.
+    """An agent's mail as its turn, or whoever runs it by hand, may see it.
 
     Inside a turn only what came in the name of that turn's principal, and what the agent's owner let in. Where nobody
     stands behind the turn, only what it is about.
     """
-    mail = Recipient.objects.filter(member=seat, seq__gt=seat.read_seq).order_by("seq")
+    mail = Recipient.objects.filter(member=seat)
     if turn is None:
         return mail
     if turn.principal_id is None:
         return mail.filter(principal=None, entry__in=about(turn))
     return mail.filter(open_to=turn.principal_id)
+
+
+def unread(seat: Member, turn: Turn | None) -> QuerySet[Recipient]:
+    """What waits, oldest first. Joining empties it, so it holds nothing from before."""
+    mail = inbox(seat, turn)
+    if turn is not None and turn.principal_id is not None:
+        return mail.filter(waits_open__gt=0).order_by("waits_open")
+    return mail.filter(waits__gt=0).order_by("waits")
+
+
+def again(seat: Member, turn: Turn | None, after: int) -> QuerySet[Recipient]:
+    """What came after a number and since the agent joined, read or not, oldest first."""
+    return inbox(seat, turn).filter(seq__gt=max(after, seat.read_seq)).order_by("seq")
 
 
 def about(turn: Turn) -> list[int]:
@@ -79,7 +92,7 @@ def name_in_offer(turn: Turn) -> list[Recipient]:
     if seat is None:
         return []
     first = Q(entry__in=about(turn))
-    mail = inbox(seat, turn).filter(read_at=None)
+    mail = unread(seat, turn)
     rows = list(mail.filter(first)[:MOST_NOTICES])
     rows += list(mail.exclude(first)[: MOST_NOTICES - len(rows)])
     rows.sort(key=lambda row: row.seq)

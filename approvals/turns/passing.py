@@ -81,7 +81,7 @@ def letter(seat: Member, turn: Turn | None, message: int) -> Entry:
     """A message that is in this inbox, or that the turn is about; NotFound for every other number."""
     own = Recipient.objects.filter(member=seat, seq=message, entry__kind=Entry.Kind.MESSAGE)
     if turn is not None and not own.filter(entry__in=about(turn)).exists():
-        own = own.filter(pk__in=inbox(seat, turn).order_by().values("pk"))
+        own = own.filter(pk__in=inbox(seat, turn).values("pk"))
     found = own.filter(seq__gt=seat.read_seq).select_related("entry__author").first()
     if found is None:
         raise NotFound(f"Message {message} is not in your inbox.")

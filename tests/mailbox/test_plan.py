@@ -58,8 +58,9 @@ def crowd(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator
         )  # fmt: skip
         kitchen.room.last_seq = start + LETTERS
         kitchen.room.save()
-        with connection.cursor() as cursor:
-            cursor.execute("ANALYZE")
+        if connection.vendor == "postgresql":  # it does so by itself; SQLite is never told to
+            with connection.cursor() as cursor:
+                cursor.execute("ANALYZE")
         yield kitchen
         transaction.set_rollback(True)
 
@@ -70,20 +71,24 @@ def looks(kitchen: Kitchen) -> dict[str, QuerySet[Recipient]]:
     assert seat.agent is not None
     entry = Entry.objects.filter(kind="message").first()
     turn = Turn(room=kitchen.room, entry=entry, agent=seat.agent, principal=kitchen.bob, status="running")
-    by_hand, inside = turns.inbox(seat, None), turns.inbox(seat, turn)
     middle = kitchen.room.last_seq - LETTERS // 2
     return {
-        "unread by hand": by_hand.filter(read_at=None),
-        "unread in a turn": inside.filter(read_at=None),
-        "again by hand": by_hand.filter(seq__gt=middle),
-        "again in a turn": inside.filter(seq__gt=middle),
+        "unread by hand": turns.unread(seat, None),
+        "unread in a turn": turns.unread(seat, turn),
+        "again by hand": turns.again(seat, None, middle),
+        "again in a turn": turns.again(seat, turn, middle),
     }
 
 
-LOOKS = ["unread by hand", "unread in a turn", "again by hand", "again in a turn"]
+BY_INDEX = {
+    "unread by hand": "recipient_unread (member_id=? AND waits>?)",
+    "unread in a turn": "recipient_unread_in_turn (member_id=? AND open_to=? AND waits_open>?)",
+    "again by hand": "recipient_mail (member_id=? AND seq>?)",
+    "again in a turn": "recipient_mail_in_turn (member_id=? AND open_to=? AND seq>?)",
+}
 
 
-@pytest.mark.parametrize("what", LOOKS)
+@pytest.mark.parametrize("what", BY_INDEX)
 def test_a_read_examines_what_it_returns_and_one_more(crowd: Kitchen, what: str) -> None:
     rows = looks(crowd)[what][: LIMIT + 1]
     found = list(rows)
@@ -93,16 +98,8 @@ def test_a_read_examines_what_it_returns_and_one_more(crowd: Kitchen, what: str)
         assert examined(plan["Plan"]) <= LIMIT + 1, plan
     else:
         plan = rows.explain()
-        index = {
-            "unread by hand": "recipient_unread", "unread in a turn": "recipient_in_turn",
-            "again by hand": "recipient_mail", "again in a turn": "recipient_mail_in_turn",
-        }[what]  # fmt: skip
         # All that is asked is in the index, so no row of it is passed over; and no sorting reads further.
-        assert f"USING INDEX {index} (" in plan, plan
-        assert "seq>?" in plan, plan
-        assert "principal=?" in plan or "by hand" in what, plan
-        assert "TEMP B-TREE" not in plan, plan
-        assert "SCAN" not in plan, plan
+        assert plan.endswith(f"SEARCH messaging_recipient USING INDEX {BY_INDEX[what]}"), plan
 
 
 def examined(node: dict[str, Any]) -> int:
