@@ -146,7 +146,8 @@ def inbox(
     the name of the person whom you work for.
     """
     caller = caller_of(request)
-    page = mailbox.read(caller.seat(), caller.turn(), peek=peek, limit=limit, after=after)
+    by_machine = caller.connection.machine_id is not None
+    page = mailbox.read(caller.seat(), caller.turn(), peek=peek, limit=limit, after=after, by_machine=by_machine)
     return shapes.Inbox.model_validate(page)
 
 

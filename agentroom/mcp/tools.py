@@ -129,7 +129,9 @@ def _add_letters(server: MCPServer[Any]) -> None:
     ) -> results.Inbox:
         return await act(
             lambda caller, seat, turn: results.Inbox.model_validate(
-                mailbox.read(seat, turn, peek=peek, limit=limit, after=after)
+                mailbox.read(
+                    seat, turn, peek=peek, limit=limit, after=after, by_machine=caller.connection.machine_id is not None
+                )
             )
         )
 

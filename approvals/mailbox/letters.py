@@ -14,7 +14,7 @@ from approvals.models import Turn
 from messaging import log, nudge
 from messaging.models import Entry, Recipient
 from rooms.access import ABSENT, lock_rooms, seated
-from rooms.errors import NotFound
+from rooms.errors import NotFound, Refused
 from rooms.models import Member
 from rooms.rules import rule
 
@@ -52,12 +52,23 @@ class Inbox:
     """How many still wait for the caller."""
 
 
-def read(seat: Member, turn: Turn | None, *, peek: bool = False, limit: int = 20, after: int | None = None) -> Inbox:
+def read(
+    seat: Member,
+    turn: Turn | None,
+    *,
+    peek: bool = False,
+    limit: int = 20,
+    after: int | None = None,
+    by_machine: bool = False,
+) -> Inbox:
     """What waits for the agent, oldest first, which marks it read unless ``peek``.
 
     With ``after``, everything behind that number, read before or not. Inside a turn only what came in the name of the
-    person behind that turn.
+    person behind that turn. ``by_machine``: through a session that a machine runs. Outside a turn it reads nothing:
+    what a turn has left running would take from others the mail that their own turns are for.
     """
+    if by_machine and turn is None:
+        raise Refused("Mail is read inside a turn. Nothing is lost: the next turn names what waits.")
     return _look(seat, turn, limit, after) if peek else _read(seat, turn, limit, after)
 
 

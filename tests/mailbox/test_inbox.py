@@ -10,7 +10,7 @@ from approvals import control, mailbox, turns
 from approvals.models import Turn
 from messaging.models import Entry, Recipient
 from rooms import membership
-from rooms.errors import Conflict, Invalid, NotFound
+from rooms.errors import Conflict, Invalid, NotFound, Refused
 from tests.approvals.kitchen import Kitchen, agent_of, key
 from tests.mailbox.post import BY_HAND, allow, bodies, read, send, works
 
@@ -159,6 +159,17 @@ def test_a_turn_that_ended_reads_nothing(kitchen: Kitchen) -> None:
         read(kitchen, kitchen.claude, turn)
     with pytest.raises(NotFound):
         read(kitchen, kitchen.codex, works(kitchen, kitchen.alice))
+
+
+def test_what_a_turn_left_running_reads_nobodys_mail(kitchen: Kitchen) -> None:
+    seat = kitchen.seat(kitchen.claude)
+    send(kitchen, kitchen.gemini, None, "claude")
+    for peek in (True, False):
+        with pytest.raises(Refused):
+            mailbox.read(seat, None, peek=peek, by_machine=True)
+    turn = Turn.objects.get(pk=works(kitchen, kitchen.alice))
+    assert mailbox.read(seat, turn, by_machine=True).messages == []
+    assert bodies(read(kitchen, kitchen.claude)) == ["please look"]
 
 
 # --- coming and going
