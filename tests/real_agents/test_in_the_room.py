@@ -54,14 +54,10 @@ def test_a_member_waits_for_the_owner_and_then_hears_the_agent(kitchen: Kitchen)
 
 
 @IN_EACH
-def test_a_command_is_asked_for_and_then_runs(kitchen: Kitchen) -> None:
+def test_a_harmless_command_runs_unasked(kitchen: Kitchen) -> None:
     turn = kitchen.ask("Run `echo $((6 * 7)) > sum.txt; cat sum.txt`", who=kitchen.alice)
-    question = kitchen.live.question(turn)
-    assert "echo $((6 * 7)) > sum.txt; cat sum.txt" in question.action
-    assert not (kitchen.folder / "sum.txt").exists()
-
-    kitchen.approve_all(turn)
-    assert kitchen.status(turn) == "done"
+    kitchen.until_done(turn)
+    assert kitchen.live.stored.questions(turn) == []
     assert (kitchen.folder / "sum.txt").read_text() == "42\n"
     [call] = kitchen.last_calls(turn)
     assert (call.data["tool"], call.data["state"]) == ("execute", "done")
@@ -70,17 +66,36 @@ def test_a_command_is_asked_for_and_then_runs(kitchen: Kitchen) -> None:
 
 
 @IN_EACH
+def test_a_deletion_is_asked_for_and_then_happens(kitchen: Kitchen) -> None:
+    (kitchen.folder / "crumbs.txt").write_text("crumbs\n")
+    turn = kitchen.ask("Run `rm -f crumbs.txt; ls`", who=kitchen.alice)
+    question = kitchen.live.question(turn, "delete")
+    assert "rm -f crumbs.txt; ls" in question.action
+    assert (kitchen.folder / "crumbs.txt").exists()
+
+    kitchen.answer(question.id, "once")
+    kitchen.until_done(turn)
+    assert not (kitchen.folder / "crumbs.txt").exists()
+    assert (kitchen.folder / "menu.txt").exists()
+    [call] = kitchen.last_calls(turn)
+    assert (call.data["tool"], call.data["state"]) == ("execute", "done")
+    assert "menu.txt" in call.body
+
+
+@IN_EACH
 def test_a_command_that_the_owner_declines_does_not_run(kitchen: Kitchen) -> None:
-    turn = kitchen.ask("Run `touch burnt.txt`", who=kitchen.alice)
-    kitchen.answer(kitchen.live.question(turn).id, "no", note="not today")
+    turn = kitchen.ask("Run `touch burnt.txt && rm menu.txt`", who=kitchen.alice)
+    kitchen.answer(kitchen.live.question(turn, "delete").id, "no", note="not today")
     kitchen.until_done(turn)
     assert not (kitchen.folder / "burnt.txt").exists()
+    assert (kitchen.folder / "menu.txt").exists()
     assert "not today" in kitchen.text(turn)
 
 
 @IN_EACH
 def test_an_edit_shows_its_path_and_counts_and_never_its_content(kitchen: Kitchen) -> None:
     turn = kitchen.asked_and_done("Change `bread` to `sourdough bread` in `menu.txt`", who=kitchen.alice)
+    assert kitchen.live.stored.questions(turn) == []
     assert (kitchen.folder / "menu.txt").read_text() == "soup\nsourdough bread\n"
     [change] = {entry.data["path"]: entry for entry in kitchen.timeline(turn, "file_change")}.values()
     assert change.data == change.data | {"path": "menu.txt", "change": "changed", "plus": 1, "minus": 1}
