@@ -45,7 +45,7 @@ EXAMPLES: dict[str, wire.Wire] = {
         slots=1,
         confined={1: "", 2: "off"},
         live=[wire.Kept(agent_id=1, room_id=7)],
-    ),  # fmt: skip
+    ),
     "sync_reply": wire.SyncReply(
         epoch=2,
         server_time=AT,
