@@ -37,7 +37,7 @@ def waits(agents: Sequence[Agent]) -> dict[int, list[Waits]]:
     )  # fmt: skip
     newest = (
         Recipient.objects.filter(member__agent__in=agents, member__left_at=None, read_at=None)
-        .filter(entry__kind=Entry.Kind.MESSAGE)
+        .filter(entry__room__archived_at=None, entry__kind=Entry.Kind.MESSAGE)
         .filter(Q(entry__author__is_agent=True) | Q(entry__data__has_key="answers"))
         .exclude(Exists(done))
         .exclude(Exists(ended))

@@ -58,6 +58,8 @@ class Facts:
     asker: str
     """Who wrote the message; another than ``principal`` when an agent passed it on."""
     deputy: str = ""
+    cause: str = ""
+    """*mail*: the line under the message says how it waits; *ask*: no work hangs on it, only a question."""
     away: Away | None = None
     """Set while the turn runs on a machine that does not answer."""
 

@@ -125,6 +125,13 @@ def handle(room_id: int, delivery: Delivery) -> SafeString:
     return format_html('<a class="agent" href="{}">{}</a>', link(room_id, agent=delivery.handle), delivery.handle)
 
 
+def name(delivery: Delivery) -> SafeString:
+    """A handle that leads nowhere, for what opens when it is pressed."""
+    if not delivery.is_agent:
+        return format_html('<strong class="handle">{}</strong>', person(delivery.handle))
+    return format_html('<strong class="handle agent">{}</strong>', delivery.handle)
+
+
 def to(entry: Entry, post: Post) -> SafeString:
     """The handles that it went to: all of a few, the first of many."""
     if not is_mail(entry):
@@ -151,7 +158,8 @@ def about(entry: Entry) -> SafeString:
 
 def below(entry: Entry, post: Post | None) -> SafeString:
     """A line for each recipient with the newest fact, which opens to all of them."""
-    deliveries = post.deliveries if post else []
+    # Under a question to the owner stands the question itself.
+    deliveries = post.deliveries if post and "asks" not in entry.data else []
     return draw(
         "messaging/_mail.html",
         entry=entry,
@@ -160,7 +168,7 @@ def below(entry: Entry, post: Post | None) -> SafeString:
         rows=[
             (
                 one.handle,
-                handle(entry.room_id, one),
+                name(one),
                 line(entry, one.facts[-1]),
                 [line(entry, fact) for fact in one.facts],
             )

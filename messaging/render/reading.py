@@ -127,6 +127,7 @@ def facts_of(turn: Turn, handles: dict[tuple[str, int | None], str]) -> Facts:
         principal=handles.get(("person", principal.pk), principal.username) if principal else "",
         asker=turn.entry.author.handle if turn.entry.author else "",
         deputy=owner.deputy.username if owner.deputy and has_deputy else "",
+        cause=turn.cause,
         away=away.of(turn),
     )
 

@@ -199,7 +199,9 @@ def test_a_question_to_the_owner_and_the_answer_read_as_such(kitchen: Kitchen) -
     answer = Entry.objects.get(body="No. after lunch")
     assert words(told[f"e{answer.seq}"]).startswith("A alice to claude")
     assert told[f"e{answer.seq}"] == drawn(kitchen, answer)
-    assert "alice answered" in words(told[f"e{asked.seq}-mail"])
+    assert "<summary>" not in told[f"e{asked.seq}-mail"]
+    assert "1 decision: declined by alice" in words("".join(told.values()))
+    assert re.search(r'<article class="card turn"[^>]* hidden ', drawn(kitchen, asked))
 
 
 def test_an_agents_status_is_one_calm_line(kitchen: Kitchen) -> None:
