@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 LONG = (
     "tests/kills/",
     "tests/real_agents/",
+    "tests/peers/",
     "tests/browser/",
     "tests/last_word/",
     "tests/test_up.py",

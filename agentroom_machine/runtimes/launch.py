@@ -137,7 +137,12 @@ def _claude(agent: wire.AgentConfig, around: Surroundings) -> Launch:
     }  # fmt: skip
     if agent.model:
         options["model"] = agent.model
-    env = agent_environment(around.environ) | {HOOK_SOCKET: around.socket, "CLAUDE_CODE_DISABLE_AUTO_MEMORY": "1"}
+    env = agent_environment(around.environ) | {
+        HOOK_SOCKET: around.socket,
+        "CLAUDE_CODE_DISABLE_AUTO_MEMORY": "1",
+        # Else the tools for mail may be there only after a search that nothing makes the model do.
+        "ENABLE_TOOL_SEARCH": "false",
+    }
     meta = {"claudeCode": {"options": options}}
     return Launch("claude", [program], env, mode="default", meta=meta, hook=True)
 

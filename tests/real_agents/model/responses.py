@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from uuid import uuid4
 
 from tests.real_agents.model.conversation import Answered, Asked, Called, Conversation, Json, Returned, Tool, text_of
-from tests.real_agents.model.tools import Call
+from tests.real_agents.model.tools import SEARCH, Call
 
 Sent = tuple[str, Json]
 
@@ -29,6 +29,8 @@ def read(body: Json) -> Conversation:
                 _offer(conversation, item.get("tools") or [])
             case (("function_call" | "custom_tool_call"), _):
                 conversation.events.append(Called(item["call_id"]))
+            case "tool_search_output", _:
+                _offer(conversation, item.get("tools") or [])
             case (("function_call_output" | "custom_tool_call_output"), _):
                 conversation.events.append(Returned(text_of(item.get("output"))))
     return conversation
@@ -39,6 +41,8 @@ def _offer(conversation: Conversation, tools: list[Json], namespace: str = "") -
         kind, name = tool.get("type"), tool.get("name")
         if kind == "namespace":
             _offer(conversation, tool.get("tools") or [], tool["name"])
+        elif kind == SEARCH:
+            conversation.tools[kind] = Tool(kind)
         elif name:
             conversation.tools[name] = Tool(name, free_text=kind == "custom", namespace=namespace)
 
@@ -81,6 +85,9 @@ def _words(say: str) -> Json:
 
 
 def _called(call: Call, call_id: str) -> Json:
+    if call.tool.name == SEARCH:
+        searched = {"type": "tool_search_call", "execution": "client", "arguments": call.arguments}
+        return searched | {"id": f"tsc_{uuid4().hex}", "status": "completed", "call_id": f"call_{call_id}"}
     item = {"id": f"call_{uuid4().hex}", "status": "completed", "call_id": f"call_{call_id}", "name": call.tool.name}
     if call.tool.namespace:
         item["namespace"] = call.tool.namespace

@@ -6,7 +6,7 @@ import base64
 import json
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from tests.real_agents.model.conversation import Asked, Conversation
@@ -43,12 +43,20 @@ class Other:
 
 
 @dataclass(frozen=True)
+class Room:
+    """One of the tools that the daemon gives to a session."""
+
+    tool: str
+    arguments: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class Question:
     text: str
     options: tuple[str, ...]
 
 
-Action = Shell | Edit | Write | Other | Question
+Action = Shell | Edit | Write | Other | Room | Question
 
 
 @dataclass(frozen=True)
@@ -150,6 +158,48 @@ def hold(prompt: Prompt) -> list[Step]:
     return [Step("I waited.", hold=True)]
 
 
+def use(prompt: Prompt) -> list[Step]:
+    """Any tool by its name, without arguments."""
+    return [Step("", Other(prompt.words["tool"], {})), Step(f"It gave: {prompt.last_result}")]
+
+
+def write(prompt: Prompt) -> list[Step]:
+    """Looks who is there, and writes to one of them."""
+    letter = {"to": [prompt.words["to"]], "subject": prompt.words["subject"], "body": prompt.words["body"]}
+    return [
+        Step("I look who is here.", Room("agents_list_live")),
+        Step("I write.", Room("agents_send", letter)),
+        Step(f"It went out: {prompt.last_result}"),
+    ]
+
+
+def answer(prompt: Prompt) -> list[Step]:
+    """Reads its inbox; accepts and answers each letter that begins with *Please*, and only takes note of the others."""
+    steps = [Step("Mail is there.", Room("agents_read_inbox"))]
+    for letter in letters_in(prompt.results[0]) if prompt.results else []:
+        if letter["kind"] == "message" and letter["body"].startswith("Please"):
+            said = f"Done as you asked: {letter['body']}"
+            steps += [
+                Step("", Room("agents_ack", {"message": letter["number"], "status": "accepted"})),
+                Step("", Room("agents_reply", {"message": letter["number"], "body": said})),
+            ]
+    return [*steps, Step("I have read my mail.")]
+
+
+def letters_in(result: str) -> list[dict[str, Any]]:
+    """The letters in what the inbox gave, whatever the agent program wraps around it."""
+    decoder = json.JSONDecoder()
+    for start in (found.start() for found in re.finditer(r"\{", result)):
+        try:
+            read, _ = decoder.raw_decode(result, start)
+        except ValueError:
+            continue
+        if "messages" in read:
+            letters: list[dict[str, Any]] = read["messages"]
+            return letters
+    raise AssertionError(f"no letters in {result!r}")
+
+
 SCENES: dict[re.Pattern[str], Callable[[Prompt], list[Step]]] = {
     re.compile(r"Run `(?P<command>[^`]+)`"): run,
     re.compile(r"Change `(?P<old>[^`]+)` to `(?P<new>[^`]+)` in `(?P<path>[^`]+)`"): edit,
@@ -160,6 +210,9 @@ SCENES: dict[re.Pattern[str], Callable[[Prompt], list[Step]]] = {
     re.compile(r"Ask `(?P<question>[^`]+)` with `(?P<options>[^`]+)`"): ask,
     re.compile(r"Attempt (?P<calls>[A-Za-z0-9+/=]+)\."): attempt,
     re.compile(r"Wait for me"): hold,
+    re.compile(r"Use `(?P<tool>\w+)`"): use,
+    re.compile(r"Write `(?P<body>[^`]+)` to (?P<to>[a-z]+) about `(?P<subject>[^`]+)`"): write,
+    re.compile(r"^Message (?P<number>\d+) from (?P<who>[^\n]+)\n> ", re.MULTILINE): answer,
 }
 
 

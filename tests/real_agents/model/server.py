@@ -33,6 +33,8 @@ class Model:
     failures: list[str] = field(default_factory=list)
     """What was asked of it that it can't play; a test that ends with one has failed."""
     played: list[Step] = field(default_factory=list)
+    makers: list[str] = field(default_factory=list)
+    """In whose words each request came: anthropic or responses."""
     listens_for: Callable[[str], bool] = lambda said: False
     """What a test wants to know of: the requests are all that the agent's maker gets to see."""
     overheard: list[str] = field(default_factory=list)
@@ -44,7 +46,6 @@ class Model:
             # The agent program asks for itself: a title, a summary.
             return "{}" if conversation.schema is not None else "OK", None, ""
         number, step = found
-        self.played.append(step)
         if step.hold:
             self.held.set()
             self.go.wait(HOLD_FOR)
@@ -53,6 +54,10 @@ class Model:
         except NotOffered as gap:
             self.failures.append(str(gap))
             return str(gap), None, ""
+        if call and call.again:
+            # The step itself is still to be played.
+            return "", call, f"again{uuid4().hex[:12]}"
+        self.played.append(step)
         return step.say, call, f"step{number}x{uuid4().hex[:12]}"
 
 
@@ -101,6 +106,7 @@ class Handler(BaseHTTPRequestHandler):
             self.wfile.write(data)
 
     def play(self, maker: ModuleType, body: Json) -> None:
+        self.model.makers.append(maker.__name__.rpartition(".")[2])
         conversation = maker.read(body)
         say, call, call_id = self.model.think(conversation)
         if not conversation.stream:

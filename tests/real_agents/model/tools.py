@@ -6,7 +6,11 @@ import json
 from dataclasses import dataclass
 
 from tests.real_agents.model.conversation import Conversation, Json, Tool
-from tests.real_agents.model.scenes import Action, Edit, Other, Question, Shell, Write
+from tests.real_agents.model.scenes import Action, Edit, Other, Question, Room, Shell, Write
+
+
+SEARCH = "tool_search"
+"""Tells a model of the tools of Codex's servers, which are offered from then on."""
 
 
 class NotOffered(Exception):
@@ -17,6 +21,8 @@ class NotOffered(Exception):
 class Call:
     tool: Tool
     arguments: Json | str
+    again: bool = False
+    """It only makes ready for the step, which is played again after it."""
 
 
 def call_for(action: Action, conversation: Conversation) -> Call:
@@ -39,6 +45,10 @@ def call_for(action: Action, conversation: Conversation) -> Call:
             return Call(tool, _patch(action) if tool.free_text else {"input": _patch(action)})
         case Other(name, arguments) if tool := tools.get(name):
             return Call(tool, arguments)
+        case Room(name, arguments) if tool := tools.get(f"mcp__room__{name}") or tools.get(name):
+            return Call(tool, arguments)
+        case Room(name) if tool := tools.get(SEARCH):
+            return Call(tool, {"query": name, "limit": 8}, again=True)
         case Question(text, options) if tool := tools.get("AskUserQuestion"):
             choices = [{"label": option, "description": option} for option in options]
             question = {"question": text, "header": "Choice", "options": choices, "multiSelect": False}
@@ -47,10 +57,12 @@ def call_for(action: Action, conversation: Conversation) -> Call:
             raise NotOffered(f"no tool for {action} among {sorted(tools)}")
 
 
-def _in_javascript(action: Shell | Edit | Write, program: Tool) -> Call:
+def _in_javascript(action: Shell | Edit | Write | Room, program: Tool) -> Call:
     """Newer models give Codex one tool that runs JavaScript, which calls the others."""
     if isinstance(action, Shell):
         inner = f"tools.exec_command({json.dumps({'cmd': action.command})})"
+    elif isinstance(action, Room):
+        inner = f"tools.mcp__room__{action.tool}({json.dumps(action.arguments)})"
     else:
         inner = f"tools.apply_patch({json.dumps(_patch(action))})"
     return Call(
