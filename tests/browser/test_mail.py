@@ -214,6 +214,9 @@ def test_long_odd_and_many_fit_every_width(two: Two, open_page: Open, scheme: st
         page = open_page(kitchen.bob, f"{kitchen.path}?agent=claude", width=width, height=height, color_scheme=scheme)
         expect(page.locator(".about h3").first).to_be_visible()
         assert too_wide(page) == []
+        # Nobody here decides about them: each has its line, and no card.
+        expect(page.locator(".card.turn[data-cause=mail]").first).to_be_hidden()
+        assert page.locator(".card.turn[data-cause=mail]:visible").count() == 0
         photograph(page.locator("#entries"), f"mail-{width}-{scheme}")
         page.evaluate("for (const fold of document.querySelectorAll('.mail li > details')) fold.open = true")
         assert too_wide(page) == []
