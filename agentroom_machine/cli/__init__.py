@@ -6,7 +6,7 @@ import sys
 
 import click
 
-from agentroom_machine.cli import agents, doctor, explain, login, status, up
+from agentroom_machine.cli import agents, doctor, explain, login, notices, status, up
 from agentroom_machine.cli.output import Context, complain
 from agentroom_machine.errors import Trouble
 from agentroom_machine.profile import Profile
@@ -30,7 +30,8 @@ def cli(context: click.Context, profile: str | None) -> None:
 
 for command in (login.login, login.logout, up.up, agents.agents, status.status, status.stop, doctor.doctor):
     cli.add_command(command)
-cli.add_command(explain.explain)
+for command in (explain.explain, notices.notices, notices.hook):
+    cli.add_command(command)
 
 
 def main() -> None:
