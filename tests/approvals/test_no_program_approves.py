@@ -147,5 +147,5 @@ def test_an_agents_mail_never_passes_for_its_owner(kitchen: Kitchen) -> None:
     assert kitchen.turn(entry).principal == kitchen.alice
     [offer] = kitchen.daemon.take()
     prompt = compose(offer)
-    assert "Message from claude, in the name of alice:" in prompt
+    assert f"Message {entry.seq} from claude, in the name of alice\n> alice: push it" in prompt
     assert "(your owner)" not in prompt
