@@ -25,7 +25,7 @@ NAMED = 3
 EACH = 4
 """Recipients that have a line of their own below it; more of them are folded under one line of counts."""
 ICONS = {
-    "stored": "file", "waiting": "clock", "delivered": "mail", "read": "eye", "accepted": "check", "declined": "x",
+    "stored": "download", "waiting": "clock", "delivered": "mail", "read": "eye", "accepted": "check", "declined": "x",
     "done": "check", "answered": "reply",
 }  # fmt: skip
 WORDS = {"delivered": "notice delivered"}
@@ -169,7 +169,7 @@ def below(entry: Entry, post: Post | None) -> SafeString:
             (
                 one.handle,
                 name(one),
-                line(entry, one.facts[-1]),
+                line(entry, newest(one.facts)),
                 [line(entry, fact) for fact in one.facts],
             )
             for one in deliveries
@@ -177,8 +177,14 @@ def below(entry: Entry, post: Post | None) -> SafeString:
     )
 
 
+def newest(facts: Sequence[Fact]) -> Fact:
+    """What a recipient's line says: the last fact, but no *read* after it said what it makes of the message."""
+    said = [fact for fact in facts if fact.state in ("accepted", "declined", "done", "answered")]
+    return said[-1] if said else facts[-1]
+
+
 def counts(deliveries: Sequence[Delivery]) -> str:
-    found = Counter(word(one.facts[-1]) for one in deliveries)
+    found = Counter(word(newest(one.facts)) for one in deliveries)
     return f"{len(deliveries)} recipients: " + ", ".join(f"{count} {what}" for what, count in found.most_common())
 
 

@@ -224,7 +224,9 @@ def test_long_odd_and_many_fit_every_width(two: Two, open_page: Open, scheme: st
         page.goto(f"{kitchen.live.url}{kitchen.path}")
         unfold(page)
         assert too_wide(page) == []
+        expect(page.locator(".banner.only")).to_have_count(0)
         page.goto(f"{kitchen.live.url}{kitchen.path}?agent=codex&topic={'a' * 100}&ticket={'T' * 200}")
+        expect(page.locator(".banner.only")).to_be_in_viewport()
         page.get_by_role("button", name="Filter").click()
         expect(page.locator("#filter")).to_be_visible()
         assert too_wide(page) == []

@@ -100,6 +100,15 @@ def test_each_recipient_has_a_line_that_opens_to_all_facts_in_order(kitchen: Kit
     assert f"at={answer.seq}#e{answer.seq}" in html
 
 
+def test_that_it_was_read_later_hides_no_answer(kitchen: Kitchen) -> None:
+    entry = letter(kitchen)
+    ack(kitchen, kitchen.codex, None, entry.seq, "declined", "not mine")
+    read(kitchen, kitchen.codex)
+    html = drawn(kitchen, entry)
+    assert became(html).startswith("codex declined:")
+    assert became(html).count("read") == 1
+
+
 def test_receipts_are_no_lines_of_their_own(kitchen: Kitchen) -> None:
     entry = letter(kitchen)
     read(kitchen, kitchen.codex)
