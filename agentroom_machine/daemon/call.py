@@ -126,6 +126,15 @@ def passable(call: Call) -> str:
     return f"eval {shlex.quote(call.command)}" if call.raw.get("command") == call.command else ""
 
 
+def as_asked(update: Mapping[str, Any], said: Mapping[str, str]) -> Mapping[str, Any]:
+    """What a runtime tells of a call, in the words that the owner approved; ``said`` maps ours to them."""
+    title, raw = update.get("title"), update.get("rawInput")
+    changed: dict[str, Any] = {"title": said[title]} if isinstance(title, str) and title in said else {}
+    if isinstance(raw, Mapping) and (command := command_of(raw)) in said:
+        changed["rawInput"] = {**raw, "command": said[str(command)]}
+    return {**update, **changed}
+
+
 def shows_contents(name: str, raw: Any) -> bool:
     if name in {"LS", "Glob", "list", "glob"}:
         return False

@@ -18,7 +18,7 @@ from agentroom_machine import wire
 from agentroom_machine.client import Client
 from agentroom_machine.confine import repository, secrets
 from agentroom_machine.daemon import files, snapshot
-from agentroom_machine.daemon.call import Call, from_hook, passable
+from agentroom_machine.daemon.call import Call, as_asked, from_hook, passable
 from agentroom_machine.daemon.changes import Changes
 from agentroom_machine.daemon.differing import Changed
 from agentroom_machine.daemon.gate import Gate
@@ -80,6 +80,8 @@ class TurnRun:
         self._gatekeeper: Gatekeeper | None = None
         self._outside: Outside | None = None
         self._hooked: set[str] = set()
+        self._said: dict[str, str] = {}
+        """Commands in the words that Codex takes, and as the owner saw them."""
         self._session: Session | None = None
         self._pictures = 0
         self._questions: set[asyncio.Future[wire.Verdict]] = set()
@@ -372,7 +374,7 @@ class TurnRun:
     def on_update(self, update: Mapping[str, Any]) -> None:
         assert self._translator is not None
         try:
-            self._translator.take(update)
+            self._translator.take(as_asked(update, self._said))
         except (OSError, sqlite3.Error) as error:
             self.end("failed", f"the journal can't be written: {error}")
             return
@@ -409,8 +411,11 @@ class TurnRun:
         self._hooked.add(call.id)
         put = from_hook(call.id, call.name, call.input, call.cwd, self._session.cwd)
         decision = await self._decide(self._gatekeeper, put)
-        instead = self._session.runtime.launch.codex_hook and decision.allow and not decision.unasked
-        return HookAnswer(decision.allow, decision.reason, passable(put) if instead else "")
+        approved = self._session.runtime.launch.codex_hook and decision.allow and not decision.unasked
+        instead = passable(put) if approved else ""
+        if instead:
+            self._said[instead] = put.command or ""
+        return HookAnswer(decision.allow, decision.reason, instead)
 
     async def on_permission(self, call: Call) -> Decision:
         assert self._gatekeeper is not None

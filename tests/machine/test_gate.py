@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from agentroom_machine import wire
-from agentroom_machine.daemon.call import Call, from_hook, passable
+from agentroom_machine.daemon.call import Call, as_asked, from_hook, passable
 from agentroom_machine.daemon.gate import Ask, Gate, Harmless
 from agentroom_machine.daemon.showing import counts, line_counts
 from agentroom_machine.danger import Policy
@@ -265,6 +265,10 @@ def test_only_what_codex_would_refuse_whoever_approved_it_is_said_in_other_words
     for command in ("rm -rf src", 'for f in *; do rm -f "$f"; done', "echo 'it'; rm -f 'a b'"):
         told = passable(hook(work, "Bash", command=command))
         assert shlex.split(told) == ["eval", command]
+        for raw in ({"command": told}, {"command": ["/bin/bash", "-lc", told]}):
+            shown = as_asked({"toolCallId": "1", "title": told, "rawInput": raw}, {told: command})
+            assert shown == {"toolCallId": "1", "title": command, "rawInput": {"command": command}}
+    assert as_asked({"title": "ls", "rawInput": None}, {"eval x": "x"}) == {"title": "ls", "rawInput": None}
     assert passable(hook(work, "Bash", command="git push")) == ""
     assert passable(hook(work, "exec_command", cmd=["rm", "-f", "x"])) == ""
 

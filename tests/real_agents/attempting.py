@@ -89,8 +89,9 @@ class Kitchen:
         return heard
 
     @property
-    def notices(self) -> list[str]:
-        return [fact.text for fact in self.house.server.of(self._turns, "notice")]
+    def calls(self) -> set[str]:
+        """What the room is told that the agent did."""
+        return {fact.title for fact in self.house.server.of(self._turns, "tool_call")}
 
 
 @asynccontextmanager

@@ -129,6 +129,8 @@ async def done(cook: Kitchen, deed: Deed) -> list[str]:
         wrong.append(f"asked {cook.asked}")
     if not cook.asked[0].question.action.startswith(deed.command):
         wrong.append(f"shown otherwise: {cook.asked[0].question.action}")
+    if any(title.startswith("eval ") for title in cook.calls):
+        wrong.append(f"told in our words: {cook.calls}")
     arrived = [line.split()[2] for line in cook.world.arrivals]
     if arrived != [deed.pushed] * bool(deed.pushed):
         wrong.append(f"arrived: {arrived}")

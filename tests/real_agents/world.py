@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import contextlib
 import hashlib
 import os
 import shutil
@@ -149,10 +148,7 @@ class World:
     def reset(self) -> None:
         """Everything as it was in the beginning, the folders themselves kept."""
         for folder in (self.kitchen, self.remote):
-            for path in folder.iterdir():
-                if path.name not in _AGENTS_OWN:
-                    _remove(path)
-            _copy(self.root / "kept" / folder.name, folder)
+            _remake(folder, self.root / "kept" / folder.name)
         for name in AT_HOME:
             _write(self.home / name, _song(name))
         (self.root / "arrivals").unlink(missing_ok=True)
@@ -171,22 +167,20 @@ def _counts(path: Path) -> bool:
     return path.parts[path.parts.index(".git") + 1] in {"HEAD", "config", "hooks"}
 
 
-def _remove(path: Path) -> None:
-    """Even while an agent looks about in it."""
-    for _ in range(100):
-        with contextlib.suppress(OSError):
-            shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
-        if not path.exists() and not path.is_symlink():
+def _remake(folder: Path, kept: Path) -> None:
+    """Even while an agent looks about in it, and holds places of it for its sandbox."""
+    why: list[OSError] = []
+    while len(why) < 100:
+        try:
+            for path in folder.iterdir():
+                if path.name not in _AGENTS_OWN:
+                    shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
+            shutil.copytree(kept, folder, symlinks=True, dirs_exist_ok=True)
+        except OSError as error:
+            why.append(error)
+        else:
             return
-    raise AssertionError(f"{path} can't be removed")
-
-
-def _copy(source: Path, target: Path) -> None:
-    for _ in range(100):
-        with contextlib.suppress(OSError):
-            shutil.copytree(source, target, symlinks=True, dirs_exist_ok=True)
-            return
-    raise AssertionError(f"{target} can't be made anew")
+    raise AssertionError(f"{folder} can't be made anew: {why[-1]}")
 
 
 def _digest(path: Path) -> str:
