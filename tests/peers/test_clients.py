@@ -4,75 +4,25 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
-from tests.live import HandMachine, Live, Person
-from tests.mcp.peers import agent_of, token_of
 from tests.oauth.at_the_server import lets_in
-from tests.peers.programs import CLAUDE, CODEX, PATIENCE, PEERS, Said, asked, begun, home, link_in, ran
+from tests.peers.conftest import Room
+from tests.peers.programs import CLAUDE, CODEX, PATIENCE, PEERS, Said, asked, begun, link_in, ran
 from tests.peers.terminal import Terminal
 from tests.ports import free_port
-from tests.real_agents.model.server import Model, scripted_model
+from tests.real_agents.model.server import Model
 
 pytestmark = [pytest.mark.real_agents, pytest.mark.timeout(600)]
 
 TOOL = "agents_list_live"
 ADD_TO_CLAUDE = (CLAUDE, "mcp", "add", "--scope", "user", "--transport", "http", "agentroom")
 ERAS = pytest.mark.parametrize("era", ["modern", "legacy"])
-
-
-@dataclass(frozen=True)
-class Room:
-    live: Live
-    alice: Person
-    number: int
-    tokens: dict[str, str]
-
-    @property
-    def url(self) -> str:
-        return f"{self.live.url}/mcp"
-
-    def identity(self, handle: str) -> str:
-        """What the consent page calls an agent in this room."""
-        [(agent,)] = self.live.stored.rows("SELECT id FROM rooms_agent WHERE handle = ?", handle)
-        return f"{agent}:{self.number}"
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _clients_are_installed() -> None:
-    for folder, program in (("real_agents", CLAUDE), ("real_agents", CODEX), ("peers", PEERS / "mcp-inspector")):
-        if not program.exists():
-            pytest.skip(f"not installed: npm ci --prefix tests/{folder}")
-
-
-@pytest.fixture(scope="module")
-def room(live: Live) -> Iterator[Room]:
-    alice = live.person("alice")
-    number = alice.make_room("the kitchen")
-    machine = HandMachine(alice)
-    for handle in ("claude", "codex"):
-        agent_of(alice, machine, handle)
-        alice.seat_agent(number, handle)
-    yield Room(live, alice, number, {handle: token_of(live, alice, handle, number) for handle in ("claude", "codex")})
-    machine.close()
-
-
-@pytest.fixture(scope="module")
-def model() -> Iterator[Model]:
-    with scripted_model() as model:
-        yield model
-    assert not model.failures
-
-
-@pytest.fixture
-def env(tmp_path: Path) -> dict[str, str]:
-    return home(tmp_path / "home")
 
 
 # --- Claude Code
