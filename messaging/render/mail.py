@@ -24,6 +24,8 @@ NAMED = 3
 """Recipients that the line above a message names."""
 EACH = 4
 """Recipients that have a line of their own below it; more of them are folded under one line of counts."""
+SHORT = 120
+"""Characters of a note on a recipient's line."""
 ICONS = {
     "stored": "download", "waiting": "clock", "delivered": "mail", "read": "eye", "accepted": "check", "declined": "x",
     "done": "check", "answered": "reply",
@@ -169,7 +171,7 @@ def below(entry: Entry, post: Post | None) -> SafeString:
             (
                 one.handle,
                 name(one),
-                line(entry, newest(one.facts)),
+                line(entry, newest(one.facts), most=SHORT),
                 [line(entry, fact) for fact in one.facts],
             )
             for one in deliveries
@@ -192,12 +194,13 @@ def word(fact: Fact) -> str:
     return "not delivered" if fact.over else WORDS.get(fact.state, fact.state)
 
 
-def line(entry: Entry, fact: Fact) -> Line:
-    words = reveal(word(fact))
+def line(entry: Entry, fact: Fact, *, most: int = 0) -> Line:
+    """``most``: characters of its note; 0 for all of them, with what hides in it."""
+    words, note = reveal(word(fact)), mailbox.preview(fact.note, most) if most else fact.note
     if fact.state == "waiting":
         words = format_html("{}: {}", words, reveal(fact.note))
     elif fact.note:
-        words = format_html('{}: <span class="note-of" dir="auto">“{}”</span>', words, reveal(fact.note))
+        words = format_html('{}: <span class="note-of" dir="auto">“{}”</span>', words, reveal(note))
     at = when(fact.at, "both")
     if fact.state == "waiting":
         at = format_html("since {}", at)
