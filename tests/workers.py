@@ -43,7 +43,7 @@ APART = (
     "tests/machine/test_loop.py",
 )
 """Long files whose tests share nothing: each of them may go to another worker."""
-IN_PARTS = ("tests/real_agents/test_in_the_room.py",)
+IN_PARTS = ("tests/real_agents/test_in_the_room.py", "tests/real_agents/test_mail.py")
 """Long files that make anew what they share for each value of a parameter, the last thing in the brackets."""
 QUIET = pytest.StashKey[Path]()
 

@@ -158,6 +158,10 @@ def hold(prompt: Prompt) -> list[Step]:
     return [Step("I waited.", hold=True)]
 
 
+AT_LENGTH = "stir the soup, " * 40 + "and never salt it twice"
+"""What *(at length)* in a letter stands for, so that nobody but its writer says it."""
+
+
 def use(prompt: Prompt) -> list[Step]:
     """Any tool by its name, without arguments."""
     return [Step("", Other(prompt.words["tool"], {})), Step(f"It gave: {prompt.last_result}")]
@@ -165,7 +169,8 @@ def use(prompt: Prompt) -> list[Step]:
 
 def write(prompt: Prompt) -> list[Step]:
     """Looks who is there, and writes to one of them."""
-    letter = {"to": [prompt.words["to"]], "subject": prompt.words["subject"], "body": prompt.words["body"]}
+    body = prompt.words["body"].replace("(at length)", AT_LENGTH)
+    letter = {"to": [prompt.words["to"]], "subject": prompt.words["subject"], "body": body}
     return [
         Step("I look who is here.", Room("agents_list_live")),
         Step("I write.", Room("agents_send", letter)),

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from tests.real_agents.model.conversation import Conversation, Json, Tool
 from tests.real_agents.model.scenes import Action, Edit, Other, Question, Room, Shell, Write
 
-
 SEARCH = "tool_search"
 """Tells a model of the tools of Codex's servers, which are offered from then on."""
 
