@@ -24,7 +24,7 @@ LOCATION: dict[str, Any] = {
     }
 }
 _SAYS = {
-    400: ("The body is not JSON.", "malformed", "That is not JSON."),
+    400: ("The body is not JSON.", "malformed", "That is not JSON, or holds too large a number."),
     401: (
         "No token, or one that is unknown, expired or revoked.",
         "unauthorised",

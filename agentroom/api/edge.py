@@ -26,6 +26,7 @@ from rooms.errors import Refused
 MAX_BODY = 1_000_000
 """Bytes of a request: a message of 50,000 characters fits, each written as two escapes of six bytes."""
 JSON = "application/json"
+LARGEST = 2**63 - 1
 View = Callable[..., HttpResponseBase]
 
 
@@ -60,7 +61,15 @@ class CleanJSON(Parser):
     """JSON as text that can be stored: a replacement character for each NUL, half surrogate and broken byte."""
 
     def parse_body(self, request: HttpRequest) -> Any:
-        return log.clean(json.loads(request.body.decode("utf-8", "replace")))
+        return log.clean(json.loads(request.body.decode("utf-8", "replace"), parse_int=_whole))
+
+
+def _whole(digits: str) -> int:
+    # No column holds more than 64 bits, and whoever reads a number as floating has lost it long before.
+    number = int(digits)
+    if not -LARGEST <= number <= LARGEST:
+        raise ValueError("too large a number")
+    return number
 
 
 def _not_too_often(caller: auth.Caller) -> None:

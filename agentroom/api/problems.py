@@ -107,7 +107,11 @@ def _place(where: Sequence[object]) -> str:
 
 
 def _unreadable(request: HttpRequest, error: HttpError) -> HttpResponse:
-    detail = "That is not JSON." if error.status_code == HTTPStatus.BAD_REQUEST else error.message
+    detail = (
+        "That is not JSON, or holds too large a number."
+        if error.status_code == HTTPStatus.BAD_REQUEST
+        else error.message
+    )
     return problem(HTTPStatus(error.status_code), detail, "malformed")
 
 

@@ -373,9 +373,11 @@ def test_a_number_is_a_number(claude: Caller, number: str) -> None:
     problem(claude.get(f"messages/{number}"), 422, "malformed")
 
 
-@pytest.mark.parametrize("raw", [b"{", b"\xff\xfe", b"nul", b"[" * 100_000, b'{"to": ["codex"], "body": "x"'])
+@pytest.mark.parametrize(
+    "raw", [b"{", b"\xff\xfe", b"nul", b"[" * 100_000, b'{"to": ["codex"], "body": "x"', b'{"to": 1%s}' % (b"0" * 99)]
+)
 def test_what_is_not_json_is_refused(claude: Caller, raw: bytes) -> None:
-    assert problem(claude.call("POST", "messages", raw), 400, "malformed")["detail"] == "That is not JSON."
+    assert problem(claude.call("POST", "messages", raw), 400, "malformed")["detail"].startswith("That is not JSON")
 
 
 @pytest.mark.parametrize("content_type", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data", ""])

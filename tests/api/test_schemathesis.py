@@ -48,6 +48,8 @@ def document(api: Api) -> OpenApiSchema:
                 # Without a choice each run is the same; with one each run looks elsewhere.
                 "deterministic": not CHOSEN,
                 "database": "none",
+                # The token is the actor's, whatever is generated. ``ignored_auth`` calls without and with another.
+                "with-security-parameters": False,
             },
             # What no schema says (a handle that nobody has, a time that has passed) is a rule's to refuse.
             # ``refused_by_a_rule_at_most`` looks that nothing else is.
