@@ -85,8 +85,8 @@ def test_a_module_skipped_whole_on_a_worker_fails_in_ci(
 
 def test_the_tests_of_a_file_stay_together_unless_it_is_named() -> None:
     assert unit("tests/kills/test_a.py::test_b[1]") == unit("tests/kills/test_a.py::test_c") == "tests/kills/test_a.py"
-    [path] = IN_PARTS
-    assert unit(f"{path}::test_b[codex]") == unit(f"{path}::test_c[codex]") != unit(f"{path}::test_b[claude]")
+    for path in IN_PARTS:
+        assert unit(f"{path}::test_b[codex]") == unit(f"{path}::test_c[codex]") != unit(f"{path}::test_b[claude]")
     for path in APART:
         assert unit(f"{path}::test_b") != unit(f"{path}::test_c")
     assert rank("tests/kills/test_a.py::test_b") < rank("tests/rooms/test_a.py::test_b")
