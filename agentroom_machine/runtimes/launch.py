@@ -28,6 +28,8 @@ _KEPT_BACK = {
 }  # fmt: skip
 """What an agent's commands must not find by themselves. A runtime's own login is not among them: it needs that."""
 
+_LONGEST_TEMPORARY = 60
+
 
 class NotReady(Trouble):
     """A runtime can't run here; the words say what mends it."""
@@ -143,6 +145,9 @@ def _claude(agent: wire.AgentConfig, around: Surroundings) -> Launch:
         # Else the tools for mail may be there only after a search that nothing makes the model do.
         "ENABLE_TOOL_SEARCH": "false",
     }
+    if len(env.get("TMPDIR", "")) > _LONGEST_TEMPORARY:
+        # Its sandbox keeps sockets there, whose paths have room for about a hundred characters.
+        env["TMPDIR"] = "/tmp"  # noqa: S108 - everybody's, as it would be without the variable
     meta = {"claudeCode": {"options": options}}
     return Launch("claude", [program], env, mode="default", meta=meta, hook=True)
 

@@ -58,6 +58,7 @@ def test_questions_lapse_every_five_seconds_and_guests_leave_every_ten() -> None
         "approvals.expire": 10,
         "approvals.nudge_machines": 30,
         "messaging.prune": 3600,
+        "rooms.forget": 3600,
     }
 
 

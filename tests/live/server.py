@@ -25,14 +25,14 @@ class Live:
         self.url = f"http://127.0.0.1:{self.port}"
         self.data = folder / "data"
         self.stack = Stack.fresh()
+        given = {**self.stack.environment, **environment}
         self.environment = surroundings(
             HOME=str(folder),
             AGENTROOM_DATA=str(self.data),
             PUBLIC_URL=self.url,
             # All of a test's people come from one address, in a hurry.
             DOOR_ATTEMPTS_PER_MINUTE="100000",
-            **self.stack.environment,
-            **environment,
+            **given,
         )
         self.stored = Stored(self.data, self.stack.database_url)
         self.server: Process | None = None
