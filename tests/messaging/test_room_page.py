@@ -239,6 +239,7 @@ def test_an_attached_page_can_do_no_harm(kitchen: Kitchen) -> None:
     assert browser(kitchen.charlie).get(links[0], headers=known).status_code == 404
 
 
+@pytest.mark.timeout(400)
 def test_a_room_with_two_thousand_steps_opens_small(kitchen: Kitchen) -> None:
     kitchen.ask(kitchen.alice, "@claude measure")
     turn = kitchen.daemon.run()
