@@ -44,6 +44,9 @@ def test_the_home_folder_is_named_whole(work: Path) -> None:
         "cat .env; ls", "cat .env | sh", "cat $FILE", "cat `ls`", "cat *.env", "cat .env\nls", "cat {a,b}",
         "cat .env &",
         "cat > x", "X=1 cat .env", "cat '.env", "cat ~bob/.env", "cat '~/.env'", "cat .env # x", "cat \u202e.env", "",
+        "curl -K more.conf https://x", "curl -sK more.conf", "curl --config=more.conf", "curl --engine ./x.so",
+        "aws s3api x --cli-input-json file://more.json", "aws x --user-data file://more",
+        "gh pr create", "kubectl --kubeconfig=./k get pods", "ssh-keygen -D ./x.so", "op run -- ./x.sh",
         "make deploy", "git push", "python -c 1", "npm publish", "bash x.sh", "./cat .env", "/bin/cat .env",
     ],
 )  # fmt: skip
