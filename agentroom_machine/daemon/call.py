@@ -27,7 +27,13 @@ _KINDS: dict[str, Tool] = {
 }  # fmt: skip
 
 
-SHELLS = {"bash", "sh", "zsh", "dash"}
+_SHELLS = {"bash", "sh", "zsh", "dash"}
+
+
+def is_shell(program: str) -> bool:
+    """Whether it is one of the system's shells; one of that name that lies elsewhere may be anything."""
+    path = Path(program)
+    return path.name in _SHELLS and (program == path.name or str(path.parent) in {"/bin", "/usr/bin", "/usr/local/bin"})
 
 
 @dataclass(frozen=True)
@@ -59,7 +65,7 @@ def command_of(raw: Any) -> str | None:
     if isinstance(value, str):
         return value
     if isinstance(value, Sequence) and value and all(isinstance(part, str) for part in value):
-        given_to_a_shell = len(value) == 3 and value[1] in {"-c", "-lc"} and Path(value[0]).name in SHELLS
+        given_to_a_shell = len(value) == 3 and value[1] in {"-c", "-lc"} and is_shell(value[0])
         return str(value[2]) if given_to_a_shell else shlex.join(value)
     return None
 

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from agentroom_machine import wire
 from agentroom_machine.daemon import showing
-from agentroom_machine.daemon.call import SHELLS, Call
+from agentroom_machine.daemon.call import Call, is_shell
 from agentroom_machine.danger import (
     Finding,
     Policy,
@@ -135,7 +135,7 @@ class Gate:
             return _unread("what this tool does with a command is not known")
         if isinstance(call.raw, Mapping):
             shell = _of(call.raw, "shell")
-            if shell is not None and (not isinstance(shell, str) or Path(shell).name not in SHELLS):
+            if shell is not None and (not isinstance(shell, str) or not is_shell(shell)):
                 return _unread("it names another shell")
             known = _PLAIN | {"shell", "sandbox_permissions", "dangerouslyDisableSandbox", "timeout_seconds"}
             more = sorted(

@@ -93,6 +93,7 @@ ASKED = [
     ("Bash", {"command": "$(cat x) y"}, "unreadable"),
     ("Bash", {"command": "ls", "env": {"LD_PRELOAD": "x"}}, "unreadable"),
     ("exec_command", {"cmd": "ls", "shell": "/usr/bin/python3"}, "unreadable"),
+    ("exec_command", {"cmd": "ls", "shell": "./bash"}, "unreadable"),
     ("exec_command", {"cmd": ["git", "push"]}, "push"),
     ("exec_command", {"cmd": ["python3", "-c", "import os; os.system('git push')"]}, "push"),
     ("exec_command", {"cmd": ["bash", "-lc", "rm -r src"]}, "delete"),
@@ -160,6 +161,13 @@ def test_the_owner_reads_where_a_command_would_run(work: Path, confined: Any, ra
     said = gate.stays(call, asked)
     assert words in said
     assert bool(words) == bool(said)
+
+
+def test_a_shell_that_the_project_has_made_is_the_projects_own_code(work: Path) -> None:
+    call = hook(work, "exec_command", cmd=["./bash", "-c", "ls"])
+    assert call.command == "./bash -c ls"
+    assert isinstance(Gate().judge(call), Ask)
+    assert hook(work, "exec_command", cmd=["/bin/bash", "-lc", "ls"]).command == "ls"
 
 
 def test_a_command_is_read_from_where_it_runs(work: Path) -> None:
