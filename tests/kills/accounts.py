@@ -21,6 +21,24 @@ def lines(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text().splitlines()]
 
 
+def journaled(path: Path) -> list[dict[str, Any]]:
+    """What ``fragile`` wrote down of the journal: a line for each fact that the journal holds, with its number.
+
+    A fact that was to be added, and of which nothing was heard after, is in the journal if a number is missing there.
+    """
+    held: list[dict[str, Any]] = []
+    announced: list[dict[str, Any]] = []
+    for line in lines(path):
+        if line["n"] is None:
+            announced.append(line)
+            continue
+        last = held[-1]["n"] if held else 0
+        held += [unheard | {"n": n} for n, unheard in zip(range(last + 1, line["n"]), announced, strict=False)]
+        held.append(line)
+        announced.clear()
+    return held
+
+
 @dataclass(frozen=True)
 class Done:
     """What the agent says that it did."""
@@ -65,7 +83,7 @@ class Shown:
 
 def same(entries: Iterable[StoredEntry], journal: Path, turn_id: int) -> None:
     """The room holds each of the journal's facts about the turn: once, in order, and no other."""
-    held = {line["n"]: line["fact"] for line in lines(journal) if line["turn"] == turn_id}
+    held = {line["n"]: line["fact"] for line in journaled(journal) if line["turn"] == turn_id}
     told = [entry for entry in entries if entry.data.get("turn") == turn_id and ":" in entry.client_id]
     own = [entry for entry in told if held.get(number(entry), {}).get("kind") not in APART]
     numbers = [number(entry) for entry in own]

@@ -11,7 +11,7 @@ from pathlib import Path
 import httpx
 import psutil
 
-from tests.kills.accounts import lines
+from tests.kills.accounts import journaled
 from tests.live import Live, Machine, Person, StoredTurn, until
 
 WORK = "@claude list what is here, edit the program, draw a picture, then push it and delete the old builds"
@@ -137,4 +137,4 @@ class Desk:
         return log.read_text().splitlines() if log.exists() else []
 
     def journaled(self, turn: StoredTurn) -> list[str]:
-        return [line["fact"]["kind"] for line in lines(self.journal) if line["turn"] == turn.id]
+        return [line["fact"]["kind"] for line in journaled(self.journal) if line["turn"] == turn.id]

@@ -1,7 +1,8 @@
 """The daemon, patched from outside so that it kills itself at one instant: ``python -m tests.kills.fragile up``.
 
 FRAGILE_AT names the instant and how often it passes before ("report-answered:2"), or nothing. FRAGILE_LOG gets a line
-for every fact that the journal holds, on disk before anything else happens with it.
+before each fact goes to the journal, without a number, and one after it, with the number: a kill from outside may fall
+between the two, and ``accounts.journaled`` tells then whether the journal has the fact.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ def pass_by(instant: str) -> None:
         os.kill(os.getpid(), signal.SIGKILL)
 
 
-def note(n: int, turn_id: int, fact: wire.Fact) -> None:
+def note(n: int | None, turn_id: int, fact: wire.Fact) -> None:
     line = json.dumps({"n": n, "turn": turn_id, "fact": fact.model_dump(mode="json")}) + "\n"
     descriptor = os.open(os.environ["FRAGILE_LOG"], os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
     try:
@@ -66,6 +67,7 @@ def patch() -> None:
     add = Journal.add
 
     def journaled(self: Journal, turn_id: int, fact: wire.Fact, **more: Any) -> int:
+        note(None, turn_id, fact)
         n = add(self, turn_id, fact, **more)
         note(n, turn_id, fact)
         pass_by(f"{fact.kind}-journaled")
