@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -114,6 +115,11 @@ def _by_token(digest: str) -> Connection | None:
 def for_us(resources: list[str]) -> bool:
     """Whether a token for these resources is one for this server. Programs of 2025 name none."""
     return {resource.rstrip("/") for resource in resources} <= {settings.MCP_RESOURCE}
+
+
+def standing(connections: Collection[int]) -> set[int]:
+    """Which of these connections nobody has ended."""
+    return set(_standing().filter(pk__in=connections).values_list("pk", flat=True))
 
 
 def _standing() -> QuerySet[Connection]:

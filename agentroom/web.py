@@ -45,12 +45,14 @@ def main() -> None:
 def serve_with_uvicorn(application: object, listener: socket.socket, *, proxied: bool) -> None:
     import uvicorn
 
+    from agentroom import waits
     from agentroom.mcp import bus
 
     class Server(uvicorn.Server):
         async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
             # Agents that listen would be cut off only when the patience with open streams ends.
             bus.end_all()
+            waits.end_all()
             await super().shutdown(sockets)
 
     config = uvicorn.Config(

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from functools import partial
 from http import HTTPStatus
-from typing import Any, TypeVar
+from typing import Any
 
-from django.db import close_old_connections
 from django.utils import timezone
 from pydantic import ValidationError
 
 from agentroom import auth
 from agentroom.api import problems
+from agentroom.pool import Pool
 from agentroom_machine import wire
 from approvals import work
 from messaging import nudge
@@ -30,9 +29,8 @@ POLL = 5.0
 Scope = dict[str, Any]
 Receive = Callable[[], Awaitable[dict[str, Any]]]
 Send = Callable[[dict[str, Any]], Awaitable[None]]
-T = TypeVar("T")
 
-_pool = ThreadPoolExecutor(4, "sync")
+_run = Pool("sync", 4).run
 
 
 async def machine_sync(scope: Scope, receive: Receive, send: Send) -> None:
@@ -110,17 +108,6 @@ def _look(header: str, request: wire.SyncRequest, since: datetime) -> tuple[wire
     work.check_epoch(machine, request.epoch, request.instance)
     work.seen(machine.pk, request)
     return work.sync(machine, request, since=since)
-
-
-async def _run(job: Callable[[], T]) -> T:
-    def with_connection() -> T:
-        close_old_connections()
-        try:
-            return job()
-        finally:
-            close_old_connections()
-
-    return await asyncio.get_running_loop().run_in_executor(_pool, with_connection)
 
 
 class _TooLarge(Exception):
