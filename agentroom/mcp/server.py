@@ -1,4 +1,4 @@
-"""The two servers behind the one URL: an agent's connection has the mail, an account's has no tools of its own yet."""
+"""The two servers behind the one URL: an agent's connection has the mail, an account's has its chat."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from mcp.server.caching import CacheHint
 from mcp.server.mcpserver import MCPServer
 from mcp_types import SubscriptionsListenRequestParams
 
-from agentroom.mcp import bus, identity, inbox, tools, words
+from agentroom.mcp import bus, chat, identity, inbox, tools, words
 
 
 def make(instructions: str) -> MCPServer[Any]:
@@ -39,4 +39,5 @@ def servers() -> Mapping[str, MCPServer[Any]]:
     agent, account = make(words.AGENT), make(words.ACCOUNT)
     tools.add(agent)
     inbox.add(agent)
+    chat.add(account)
     return {"agent": agent, "account": account}

@@ -4,6 +4,9 @@ Of the two columns, the first is alice's agent claude, in whose inbox ``{letter}
 a guest in the same room. ``ok`` is an answer, ``absent`` an error that says no more than for a number that nobody has.
 Everybody else (nobody, a browser's session of whoever, a machine, a revoked machine or connection) is asked to sign in,
 and to the connection of an account these tools are unknown.
+
+``CHAT``: the tools of an account's connection. The first column is alice's account, in whose chat ``{letter}`` lies,
+the second everybody else's, each in a chat of their own; to an agent's connection they are unknown.
 """
 
 from __future__ import annotations
@@ -34,4 +37,10 @@ TOOLS = [
     ToolDoor("agents_ack", "ok absent", {"message": "{letter}", "status": "done"}),
     ToolDoor("agents_report_status", "ok ok", {"status": "blocked"}),
     ToolDoor("ask_owner", "ok ok", {"action": "git push", "kind": "push"}),
+]
+
+CHAT = [
+    ToolDoor("chat_send", "ok absent", {"body": "Baked.", "reply_to": "{letter}"}),
+    ToolDoor("chat_read", "ok ok"),
+    ToolDoor("chat_wait", "ok ok", {"after": 0, "timeout": 0.1}),
 ]

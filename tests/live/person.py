@@ -30,6 +30,16 @@ class Person:
     def close(self) -> None:
         self.client.close()
 
+    @property
+    def chat(self) -> int:
+        """The room of their programs' chat."""
+        [(found,)] = self.stored.rows(
+            "SELECT r.id FROM rooms_room r JOIN rooms_user u ON u.id = r.owner_id"
+            " WHERE r.kind = 'account' AND u.username = ?",
+            self.handle,
+        )
+        return int(found)
+
     # --- pages -------------------------------------------------------------------------------------------------------
 
     def get(self, path: str, *, status: int = 200) -> Page:

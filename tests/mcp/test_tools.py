@@ -43,8 +43,8 @@ async def test_an_account_sees_none_of_the_agents_tools_and_is_told_so(kitchen: 
     kitchen.tokens["account"] = account_token(kitchen.people["alice"])
     async with kitchen.as_("account", mode) as account:
         assert account.instructions is not None
-        assert "not for an agent in a room" in account.instructions
-        assert (await account.list_tools()).tools == []
+        assert "belong to connections of an agent" in account.instructions
+        assert {tool.name for tool in (await account.list_tools()).tools} == {"chat_send", "chat_read", "chat_wait"}
         assert (await account.list_resources()).resources == []
         hidden = await refused(account, "agents_list_live")
         unknown = await refused(account, "no_such_tool")
