@@ -17,7 +17,7 @@ from django.urls import URLPattern, path, reverse
 from django.utils.html import format_html
 
 from approvals import audit, control
-from messaging import log
+from messaging import former, log
 from rooms import membership
 from rooms.models import Agent, Connection, Invite, Machine, Member, Room, User
 from rooms.readonly import ReadOnly
@@ -139,7 +139,8 @@ class RoomAdmin(ReadOnly[Room]):
             cursor = int(request.POST.get("after", "0")) if request.POST.get("after", "0").isdigit() else 0
             who, reason = request.user.get_username(), form.cleaned_data["reason"]
             audit.write(room.owner, "administrator: read words", who=who, room=room.name, about=reason)
-            context["page"] = log.after(room.pk, cursor, limit=200)
+            context["page"] = page = log.after(room.pk, cursor, limit=200)
+            former.named(room.pk, page.entries)
         return render(request, "rooms/admin_words.html", context)
 
 

@@ -34,10 +34,13 @@ class User(AbstractUser):
     deputy = models.ForeignKey("self", models.SET_NULL, null=True, blank=True, related_name="+")
     """Who answers for this person's agents until ``deputy_until``."""
     deputy_until = models.DateTimeField(null=True, blank=True)
+    gone_at = models.DateTimeField(null=True, blank=True, editable=False)
+    """When the account was deleted. The row stays, empty: turns in others' rooms and the audit trail hang on it."""
 
     class Meta(AbstractUser.Meta):
         constraints: ClassVar = [
             models.CheckConstraint(condition=~Q(deputy=F("id")), name="user_not_own_deputy"),
+            models.CheckConstraint(condition=Q(gone_at=None) | Q(is_active=False), name="gone_means_inactive"),
         ]
 
     def __str__(self) -> str:
@@ -217,6 +220,24 @@ class Member(models.Model):
     def may_ask(self) -> bool:
         """Whether this person may write here at all."""
         return self.seated and self.role == self.Role.MEMBER
+
+
+class FormerName(models.Model):
+    """A name that, up to a number of a room's log, means somebody whose account is gone.
+
+    The log's own sentences name people and never change; whoever shows them puts ``shown_as`` there.
+    """
+
+    room = models.ForeignKey(Room, models.CASCADE, related_name="former_names")
+    handle = models.CharField(max_length=32)
+    through = models.PositiveBigIntegerField()
+    """The last number at which it meant them."""
+    shown_as = models.CharField(max_length=32)
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["room", "handle", "through"], name="former_name_once"),
+        ]
 
 
 class Invite(models.Model):

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Literal
 
 from approvals.mailbox.letters import names_of, own
-from messaging import log
+from messaging import former, log
 from messaging.models import Entry
 from rooms.errors import NotFound
 from rooms.models import Member, Room
@@ -53,7 +53,7 @@ def history(seat: Member, *, after: int = 0, limit: int = 50) -> History:
     latest = Room.objects.filter(pk=seat.room_id).values_list("last_seq", flat=True).first()
     if latest is None:
         raise NotFound("The room is gone.")
-    cursor = min(after if after > 0 else seat.read_seq, latest)
+    cursor = min(max(after if after > 0 else seat.read_seq, log.begins_after(seat.room_id)), latest)
     reach = min(latest, cursor + log.WINDOW)
     rows = list(
         Entry.objects.filter(
@@ -63,7 +63,7 @@ def history(seat: Member, *, after: int = 0, limit: int = 50) -> History:
     if len(rows) > limit:
         rows = rows[:limit]
         reach = rows[-1].seq
-    return History(_lines(rows), reach, reach < latest, latest)
+    return History(_lines(former.named(seat.room_id, rows)), reach, reach < latest, latest)
 
 
 def _lines(rows: Sequence[Entry]) -> list[Line]:

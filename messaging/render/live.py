@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 
 import orjson
 
+from messaging import former
 from messaging.models import Entry
 from messaging.render import mail, reading, sections, timeline
 from messaging.render.card import Card
@@ -49,6 +50,7 @@ def frame(room_id: int, before: int, cursor: int, entries: Sequence[Entry], card
     """
     parts: list[Part] = []
     turns: list[int] = []
+    entries = former.named(room_id, entries)
     roots = [
         entry
         for entry in entries

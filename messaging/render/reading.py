@@ -11,7 +11,7 @@ from django.db.models.functions import Right
 from django.utils import timezone
 
 from approvals.models import Turn
-from messaging import log
+from messaging import former, log
 from messaging.models import Attachment, Entry
 from messaging.render import away, mail
 from messaging.render.card import ENDED, Card, Facts
@@ -70,6 +70,7 @@ def around(room_id: int, seq: int, *, limit: int = 50) -> Timeline:
 
 
 def items(room_id: int, entries: Sequence[Entry]) -> list[Item]:
+    entries = former.named(room_id, entries)
     messages = [entry.pk for entry in entries if entry.kind == Entry.Kind.MESSAGE]
     files: dict[int, list[Attachment]] = defaultdict(list)
     for attachment in Attachment.objects.filter(entry__in=messages).order_by("pk"):
@@ -144,7 +145,7 @@ def children(room_id: int, turns: Sequence[Turn], long_kinds: set[tuple[int, str
         rows += light(under.filter(parent_seq=parent, kind=kind)).order_by("-seq")[: NEWEST[kind] * sharing]
     for entry in rows:
         entry.body = entry.shown  # type: ignore[attr-defined]
-    return sorted(rows, key=lambda entry: entry.seq)
+    return sorted(former.named(room_id, rows), key=lambda entry: entry.seq)
 
 
 def crowded(room_id: int, turns: Sequence[Turn]) -> set[tuple[int, str]]:

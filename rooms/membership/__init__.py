@@ -22,6 +22,7 @@ from rooms.membership.pairing import (
     waiting_pairing,
 )
 from rooms.membership.people import (
+    everybody,
     first_link,
     first_link_open,
     link_holder,
@@ -49,6 +50,7 @@ __all__ = [
     "direct_requests",
     "direct_room",
     "edit_agent",
+    "everybody",
     "first_link",
     "first_link_open",
     "forget",

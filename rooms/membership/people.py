@@ -7,12 +7,13 @@ from datetime import timedelta
 from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from messaging import nudge
 from rooms import tokens
 from rooms.access import rights_changed
-from rooms.errors import Conflict, Invalid, NotFound
+from rooms.errors import Conflict, Invalid, NotFound, Refused
 from rooms.membership import words
 from rooms.membership.rooms import account_chat, seats_of
 from rooms.models import SignInLink, User
@@ -21,6 +22,11 @@ from rooms.rules import rule
 LINK_LASTS = timedelta(hours=24)
 FIRST_LINK_LASTS = timedelta(days=7)
 SPENT = "This link was used, or is too old. Ask for a new one."
+
+
+def everybody() -> QuerySet[User]:
+    """Everybody who has an account here, shut out or not."""
+    return User.objects.filter(gone_at=None)
 
 
 @rule
@@ -43,6 +49,8 @@ def make_person(handle: str, *, email: str = "", password: str = "", admin: bool
 @rule
 def sign_in_link(user: User) -> str:
     """A token that signs this person in once, within a day."""
+    if user.gone_at is not None:
+        raise Refused("This account was deleted.")
     token = tokens.new(tokens.SIGN_IN)
     SignInLink.objects.create(user=user, token_hash=tokens.digest(token), expires_at=timezone.now() + LINK_LASTS)
     return token
@@ -51,7 +59,7 @@ def sign_in_link(user: User) -> str:
 @rule
 def first_link() -> str:
     """A token that makes the first owner and administrator. It takes the place of any earlier one."""
-    if User.objects.exists():
+    if everybody().exists():
         raise Conflict("This server already has people. An administrator makes sign-in links with `manage.py person`.")
     SignInLink.objects.filter(user=None, used_at=None).delete()
     token = tokens.new(tokens.SIGN_IN)
@@ -69,7 +77,7 @@ def link_holder(token: str) -> User:
 def first_link_open(token: str) -> None:
     """NotFound unless the link could still make the first person."""
     _open_link(token, first=True)
-    if User.objects.exists():
+    if everybody().exists():
         raise NotFound(SPENT)
 
 
@@ -91,7 +99,7 @@ def use_first_link(token: str, handle: str, password: str, email: str = "") -> U
     if not password:
         raise Invalid("Choose a password of 12 characters or more.", field="password")
     _spend(link)
-    if User.objects.exists():
+    if everybody().exists():
         raise NotFound(SPENT)
     return make_person(handle, email=email, password=password, admin=True)
 
@@ -99,6 +107,8 @@ def use_first_link(token: str, handle: str, password: str, email: str = "") -> U
 @rule
 def set_active(user: User, *, active: bool) -> User:
     """Shut a person out of the server, or let them in again. What is theirs stays."""
+    if user.gone_at is not None:
+        raise Refused("This account was deleted.")
     User.objects.filter(pk=user.pk).update(is_active=active)
     if not active:
         SignInLink.objects.filter(user=user, used_at=None).delete()

@@ -20,7 +20,6 @@ from django.urls import reverse
 from agentroom.supervisor import Failed, Program, Tree
 from rooms import membership
 from rooms.management.told import SERVED_AT
-from rooms.models import User
 
 READY_WITHIN = 60
 
@@ -71,7 +70,7 @@ class Command(BaseCommand):
             raise CommandError(str(failure)) from None
 
     def first_steps(self) -> None:
-        if not User.objects.exists():
+        if not membership.everybody().exists():
             link = settings.PUBLIC_URL + reverse("first", args=[membership.first_link()])
             self.say(f"Nobody is here yet. This link makes the first owner and administrator, once: {link}")
 
