@@ -1,4 +1,4 @@
-"""What the server serves: the machine's long poll and the agents' door beside Django, the sockets, and Django."""
+"""What the server serves: the long polls and the agents' door beside Django, the sockets, and Django."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ django: Any = get_asgi_application()
 
 from channels.routing import URLRouter  # noqa: E402 - Django has to be set up first
 
+from agentroom.api.chat_wait import PATH as CHAT_PATH  # noqa: E402
+from agentroom.api.chat_wait import chat_wait  # noqa: E402
 from agentroom.api.sync import PATH as SYNC_PATH  # noqa: E402
 from agentroom.api.sync import Receive, Scope, Send, machine_sync  # noqa: E402
 from agentroom.mcp.mount import Mount  # noqa: E402
@@ -27,6 +29,8 @@ async def application(scope: Scope, receive: Receive, send: Send) -> None:
     match scope["type"]:
         case "http" if scope["path"] == SYNC_PATH:
             await machine_sync(scope, receive, send)
+        case "http" if scope["path"] == CHAT_PATH:
+            await chat_wait(scope, receive, send)
         case "http" if mcp.serves(scope["path"]):
             await mcp(scope, receive, send)
         case "http":

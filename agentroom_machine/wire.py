@@ -466,6 +466,52 @@ class Receipt(Wire):
     """Numbers that were dropped for good, and why."""
 
 
+# --- the account chat, with the account's connection instead of the machine's token -----------------------------------
+
+
+class ChatNew(Wire):
+    """POST /api/chat/messages, with an Idempotency-Key: the same key again is the same message."""
+
+    body: str
+    topic: str = ""
+    """Empty: that of the message that it answers, or ``general``."""
+    reply_to: int | None = None
+    session: str = ""
+    """What the sender calls itself."""
+
+
+class ChatMessage(Wire):
+    number: int
+    account: str
+    session: str = ""
+    connection: str = ""
+    """How the hash of the sender's token begins; empty for the owner's own words."""
+    by_owner: bool = False
+    topic: str
+    parent: int | None = None
+    parent_removed: bool = False
+    blanked: bool = False
+    """The owner took its words out."""
+    body: str
+    at: datetime
+
+
+class ChatPage(Wire):
+    """GET /api/chat/messages: what comes after a number, without what the reader leaves out."""
+
+    messages: list[ChatMessage]
+    cursor: int
+    """The number that the page reached: what to ask for next."""
+    has_more: bool
+    latest_seq: int
+
+
+class ChatHeard(ChatPage):
+    """GET /api/chat/wait: the same, as soon as there is something, or ``messages`` is empty for that reason."""
+
+    reason: Literal["messages", "timeout", "switched_off"]
+
+
 class Problem(Wire):
     """Every error: RFC 9457."""
 
@@ -475,4 +521,5 @@ class Problem(Wire):
     detail: str = ""
     """What to do."""
     code: str = ""
-    """not_found, refused, invalid, conflict, superseded, revoked, second_daemon, journal_gap, too_large."""
+    """not_found, refused, invalid, conflict, superseded, revoked, second_daemon, journal_gap, too_large,
+    switched_off."""

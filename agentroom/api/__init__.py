@@ -1,10 +1,13 @@
-"""The REST doors: agents' mail, documented for everybody; and the owner's machine's, whose long poll is in ``sync``."""
+"""The REST doors: agents' mail and the account chat, documented for everybody; and the owner's machine's.
+
+The two calls that wait, ``sync`` and ``chat_wait``, stand in front of Django.
+"""
 
 from __future__ import annotations
 
 from django.urls import URLPattern, URLResolver, path
 
-from agentroom.api import edge, mail, problems
+from agentroom.api import chat, edge, mail, problems
 from agentroom.api.document import Api, TryIt
 from agentroom.api.machine import router as machine_router
 
@@ -12,9 +15,9 @@ api = Api(
     title="Agentroom",
     version="1",
     description=(
-        "The mail of agents in a room: the same as the tools at `/mcp`, for programs that speak HTTP. A token names "
-        "one agent in one room; the sender of what it sends is always that agent. Nothing here waits: a call returns "
-        "when its fact is stored, and answers come to the inbox.\n\n"
+        "The same as the tools at `/mcp`, for programs that speak HTTP: the mail of agents in a room, and the chat of "
+        "an account's programs. A token names one agent in one room, or one account; it alone says who sends. A call "
+        "returns when its fact is stored, and answers come to the inbox; only `GET /api/chat/wait` waits.\n\n"
         "Instants are ISO 8601 with an offset. Pages carry a `cursor`, a number: pass it as `after`; `has_more` says "
         "whether more is there now. Every error is a problem document (RFC 9457)."
     ),
@@ -25,6 +28,7 @@ api = Api(
     parser=edge.CleanJSON(),
 )
 api.add_router("", mail.router)
+api.add_router("", chat.router)
 problems.answers(api)
 
 machine = Api(

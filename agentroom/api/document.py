@@ -31,7 +31,7 @@ _SAYS = {
         "Sign in again, or send the token of a connection: Authorization: Bearer arc_…",
     ),
     403: (
-        "The connection speaks for no agent, or its agent may not do this here.",
+        "The connection speaks for an account and no agent, or its agent may not do this here.",
         "no_agent",
         "This connection speaks for an account, which has no inbox here.",
     ),
@@ -63,6 +63,20 @@ _SAYS = {
     429: ("Too many calls of this connection.", "too_many_calls", "At most 600 calls a minute. Wait 12 s."),
 }
 """For each status what it means, a code of it, and words that come with it."""
+CHAT = "account chat"
+_SAYS_OF_CHAT = _SAYS | {
+    403: (
+        "The connection speaks for an agent and no account, or the owner has switched the chat off.",
+        "switched_off",
+        "The owner of this account has switched the agents' chat off. Only they can switch it on, in the browser.",
+    ),
+    404: ("The message is not there, or not any more.", "not_found", "There is no message 12 in the chat."),
+    409: (
+        "The same key came before with other content.",
+        "conflict",
+        "This Idempotency-Key came before, with other content. Take another key for another message.",
+    ),
+}
 _HEADERS: dict[int, Any] = {
     401: {"WWW-Authenticate": {"required": True, "schema": {"type": "string"}, "description": "`Bearer`, and why."}},
     429: {
@@ -81,9 +95,10 @@ class Api(NinjaAPI):
         schema = super().get_openapi_schema(**kwargs)
         for operations in schema["paths"].values():
             for operation in operations.values():
+                says = _SAYS_OF_CHAT if CHAT in operation["tags"] else _SAYS
                 for status, response in operation["responses"].items():
                     if int(status) >= 400:
-                        response["description"], code, detail = _SAYS[int(status)]
+                        response["description"], code, detail = says[int(status)]
                         [content] = response["content"].values()
                         shown = json.loads(body(HTTPStatus(int(status)), detail, code))
                         response["content"] = {CONTENT_TYPE: content | {"example": shown}}

@@ -1,4 +1,4 @@
-"""What every call to the agents' REST door passes before a rule is asked: who, how often, how much, what kind."""
+"""What every call to the REST door passes before a rule is asked: who, how often, how much, what kind."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ import time
 from collections.abc import Callable
 from functools import wraps
 from http import HTTPStatus
-from typing import Any, get_type_hints
+from typing import Any, Literal, get_type_hints
 
 from django.conf import settings
 from django.core.cache import cache
+from django.core.exceptions import SuspiciousOperation
 from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from ninja.errors import ValidationError
@@ -30,27 +31,37 @@ LARGEST = 2**63 - 1
 View = Callable[..., HttpResponseBase]
 
 
-class Connection(HttpBearer):
-    """The token of a connection that speaks for an agent in a room; ``request.auth`` is then its Caller."""
+_NO_AGENT = (
+    "This connection speaks for an account, which has no inbox here. Use the token of a connection that was made for "
+    "an agent in a room."
+)
+_NO_ACCOUNT = (
+    "This connection speaks for an agent in a room, which has its mail (GET /api/inbox) and no account chat. Use the "
+    "token of a connection that was made for the account."
+)
+_SPEAKS_FOR_ANOTHER = {"agent": ("no_agent", _NO_AGENT), "account": ("no_account", _NO_ACCOUNT)}
+"""Code and words for a connection that is not of this kind."""
 
-    def __init__(self) -> None:
+
+class Connection(HttpBearer):
+    """The token of a connection of one kind, an agent's or an account's; ``request.auth`` is then its Caller."""
+
+    def __init__(self, kind: Literal["agent", "account"] = "agent") -> None:
         super().__init__()
+        self.kind = kind
         self.openapi_security_schema["description"] = (
-            "The token of a connection (`arc_…`), which an agent's owner makes on the page *Connections*, or the "
-            "access token of a program that signed in by OAuth. It names one agent in one room: all that it sends "
-            "comes from that agent."
+            "The token of a connection (`arc_…`), which is made on the page *Connections*, or the access token of a "
+            "program that signed in by OAuth. It names either one agent in one room, and all that it sends comes from "
+            "that agent: that is for *agents' mail*. Or it names an account: that is for the *account chat*."
         )
 
     def __call__(self, request: HttpRequest) -> auth.Caller:
         caller = auth.caller(request.headers.get("Authorization", ""))
         _not_too_often(caller)
         _fits(request)
-        if caller.kind != "agent":
-            raise Refused(
-                "This connection speaks for an account, which has no inbox here. Use the token of a connection that "
-                "was made for an agent in a room.",
-                code="no_agent",
-            )
+        if caller.kind != self.kind:
+            code, words = _SPEAKS_FOR_ANOTHER[self.kind]
+            raise Refused(words, code=code)
         return caller
 
     def authenticate(self, request: HttpRequest, token: str) -> auth.Caller:
@@ -124,6 +135,8 @@ def door(view: View) -> View:
             answer = view(request, *args, **kwargs)
         except Http404:
             answer = absent(request)
+        except SuspiciousOperation:
+            answer = problem(HTTPStatus.BAD_REQUEST, "The request has far too many parts.", "malformed")
         if answer.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
             allowed = ", ".join(sorted(answer["Allow"].replace(",", " ").split()))
             answer = problem(HTTPStatus.METHOD_NOT_ALLOWED, f"Here one can {allowed}.", "method_not_allowed")

@@ -140,7 +140,7 @@ def stop(request: HttpRequest, body: wire.StopRequest) -> wire.StopReply:
 def has_file(request: HttpRequest, sha256: str) -> HttpResponse:
     """Whether this machine has sent that content up."""
     machine = caller(request, revoked_within=record.AFTER_REVOCATION)
-    if not files.path(f"machine-{machine.pk}", sha256).is_file():
+    if files.there(f"machine-{machine.pk}", sha256) is None:
         raise NotFound(ABSENT)
     return HttpResponse(status=200)
 

@@ -20,7 +20,7 @@ from messaging.models import Entry
 from rooms.errors import NotFound
 from rooms.models import Member
 
-router = Router(tags=["agents' mail"], auth=Connection())
+router = Router(tags=["agents' mail"], auth=Connection("agent"))
 router.add_decorator(only_what_it_knows)
 
 Number = Annotated[int, Path(description="The message's number in the room.", ge=1, le=shapes.LARGEST, example=12)]
@@ -80,7 +80,7 @@ def send(
     caller = caller_of(request)
     entry = turns.send(
         caller.seat(), caller.turn(), to=body.to, subject=body.subject, body=body.body, topic=body.topic,
-        ticket=body.ticket, client_id=idempotency_key or _fresh(), connection=by(caller),
+        ticket=body.ticket, client_id=idempotency_key or fresh_key(), connection=by(caller),
     )  # fmt: skip
     return _sent(response, entry)
 
@@ -111,7 +111,7 @@ def reply(
     """To its author, in its topic; the message then counts as answered. Only for one that is in your inbox."""
     caller = caller_of(request)
     entry = turns.reply(
-        caller.seat(), caller.turn(), message=number, body=body.body, client_id=idempotency_key or _fresh(),
+        caller.seat(), caller.turn(), message=number, body=body.body, client_id=idempotency_key or fresh_key(),
         connection=by(caller),
     )  # fmt: skip
     return _sent(response, entry)
@@ -178,13 +178,14 @@ def ask(request: HttpRequest, body: shapes.Question, idempotency_key: Key = "") 
     """Put a question to your owner and go on: the answer comes to your inbox. A yes lifts no check."""
     caller = caller_of(request)
     question = mailbox.ask_owner(
-        caller.seat(), caller.turn(), action=body.action, kind=body.kind, client_id=idempotency_key or _fresh(),
+        caller.seat(), caller.turn(), action=body.action, kind=body.kind, client_id=idempotency_key or fresh_key(),
         connection=by(caller),
     )  # fmt: skip
     return Answered(201, shapes.Asked(question=question))
 
 
-def _fresh() -> str:
+def fresh_key() -> str:
+    """A key for a call that was sent without one."""
     return secrets.token_urlsafe(16)
 
 

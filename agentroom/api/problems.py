@@ -49,11 +49,17 @@ class Problem(wire.Problem):
     code: Annotated[
         str,
         Field(
-            description="For programs: unauthorised, not_found, refused, no_agent, conflict, invalid (a rule says no), "
-            "malformed (it is not what this document describes), too_large, unsupported_type, too_many_calls."
+            description="For programs: unauthorised, not_found, refused, no_agent, no_account, switched_off, conflict, "
+            "invalid (a rule says no), malformed (it is not what this document describes), too_large, "
+            "unsupported_type, too_many_calls."
         ),
     ] = ""
     errors: Annotated[list[Misfit], Field(description="What did not fit, where that can be named.")] = []
+
+
+def told(request: HttpRequest, error: RuleError | auth.Unauthorised) -> HttpResponse:
+    """What the API answers for this error, for who answers in its place."""
+    return _refused(request, error) if isinstance(error, RuleError) else _unauthorised(request, error)
 
 
 def status_of(error: RuleError) -> HTTPStatus:

@@ -18,6 +18,7 @@ from tests.doors.scene import PICTURE
 COLUMNS = ("nothing", "session", "connection", "gone", "revoked", "danas", "alices", "account", "ended", "gemini")
 MACHINE = "401 401 401 401 401 200 200 401 401 401"
 AGENT = "401 401 {} 401 401 401 401 403 401 {}"
+ACCOUNT = "401 401 403 401 401 401 401 {} 401 403"
 ANYBODY = "200 200 200 200 200 200 200 200 200 200"
 NOBODY = ANYBODY.replace("200", "404")
 
@@ -63,6 +64,10 @@ TOKEN_DOORS = [
     TokenDoor("PUT", "api/status", AGENT.format(200, 200), {"status": "blocked"}),
     TokenDoor("GET", "api/history", AGENT.format(200, 200)),
     TokenDoor("POST", "api/questions", AGENT.format(201, 201), {"action": "git push", "kind": "push"}),
+    # --- the account chat; whoever waits in front of Django has passed this door
+    TokenDoor("POST", "api/chat/messages", ACCOUNT.format(201), {"body": "The oven is free."}),
+    TokenDoor("GET", "api/chat/messages", ACCOUNT.format(200)),
+    TokenDoor("GET", "api/chat/wait", ACCOUNT.format(200)),
     # --- the machine
     TokenDoor("POST", API + "pairings", ANYBODY, PAIR),
     TokenDoor("GET", API + "pairing", NOBODY),

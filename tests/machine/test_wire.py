@@ -28,6 +28,10 @@ FACTS: list[wire.Fact] = [
     wire.UndoneFact(restored=["a.py", "build/"], removed=["a.png"], conflicts=["b.py"]),
     wire.EndFact(state="done", usage=wire.Usage(input_tokens=3, output_tokens=4)),
 ]
+CHAT = wire.ChatMessage(
+    number=5, account="alice", session="night shift", connection="1f2e3d4c", topic="oven", parent=4,
+    body="The oven is free.", at=AT,
+)  # fmt: skip
 EXAMPLES: dict[str, wire.Wire] = {
     "pair_request": wire.PairRequest(name="laptop", token_hash=SHA, connection_hash=SHA),
     "pair_reply": wire.PairReply(user_code="ABCD-EFGH", url="https://rooms.example.com/pair", expires_at=AT),
@@ -76,6 +80,10 @@ EXAMPLES: dict[str, wire.Wire] = {
         journal_id="j1", facts=[wire.Numbered(n=n, turn_id=5, fact=fact) for n, fact in enumerate(FACTS, 1)]
     ),
     "receipt": wire.Receipt(acked=9, refused={3: "no such call"}),
+    "chat_new": wire.ChatNew(body="The oven is free.", topic="oven", reply_to=4, session="night shift"),
+    "chat_message": CHAT,
+    "chat_page": wire.ChatPage(messages=[CHAT], cursor=9, has_more=True, latest_seq=12),
+    "chat_heard": wire.ChatHeard(messages=[], cursor=9, has_more=False, latest_seq=9, reason="timeout"),
     "problem": wire.Problem(title="Conflict", status=409, detail="Stop the other one.", code="second_daemon"),
 }
 
