@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Self
 
+from django.conf import settings
 from django.db.models import Count, Max, QuerySet
 
-from messaging import log
+from messaging import log, nudge
 from messaging.mail import MAX_BODY, line, topic_of
 from messaging.models import Anchor, Entry
 from rooms import access
@@ -201,6 +202,33 @@ def switch(owner: User, *, on: bool) -> Room:
         words = f"{owner.username} switched the agents' chat {'on' if on else 'off'}."
         data = {"what": "switched", "on": on, "by": owner.username}
         log.append(room.pk, log.New(Entry.Kind.CONTROL, body=words, data=data))
+    return room
+
+
+def most_days() -> int:
+    """For how many days this server keeps a chat's messages at most."""
+    days: int = getattr(settings, "CHAT_RETENTION_DAYS", 14)
+    return days
+
+
+def kept_days(room: Room) -> int:
+    """For how many days its messages stay: what its owner chose, never longer than the server's own limit."""
+    return min(room.retention_days or most_days(), most_days())
+
+
+@rule
+def keep_for(owner: User, days: int | None) -> Room:
+    """Keep the chat's messages for so many days; None for as long as the server keeps them."""
+    found = Room.objects.filter(owner=owner, kind=Room.Kind.ACCOUNT).first()
+    if found is None:
+        raise NotFound(access.ABSENT)
+    most = most_days()
+    if days is not None and not 1 <= days <= most:
+        raise Invalid(f"Say 1 to {most} days, or leave it empty: this server keeps messages for {most}.", field="days")
+    room = access.lock_rooms([found.pk])[found.pk]
+    room.retention_days = days
+    room.save(update_fields=["retention_days"])
+    nudge.room(room.pk)
     return room
 
 
