@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import nh3
-from django.utils.html import format_html
+from django.utils.html import escape, format_html
 from django.utils.safestring import SafeString
 from markdown_it import MarkdownIt
 from markdown_it.renderer import RendererHTML
@@ -15,14 +16,16 @@ from markdown_it.rules_core import StateCore
 from markdown_it.token import Token
 from markdown_it.utils import EnvType, OptionsDict
 
+from messaging.render.hidden import code_of, mark
+
 MOST = 40_000
 """Characters that are rendered; what comes after is read as plain text, on a page of its own."""
 
 TAGS = {
-    "a", "blockquote", "br", "code", "del", "em", "h4", "h5", "h6", "hr", "li", "ol", "p", "pre", "s", "span", "strong",
-    "table", "tbody", "td", "th", "thead", "tr", "ul",
+    "a", "blockquote", "br", "code", "del", "em", "h4", "h5", "h6", "hr", "li", "mark", "ol", "p", "pre", "s", "span",
+    "strong", "table", "tbody", "td", "th", "thead", "tr", "ul",
 }  # fmt: skip
-ATTRIBUTES = {"a": {"href", "title", "class"}, "span": {"class", "data-handle"}, "ol": {"start"}}
+ATTRIBUTES = {"a": {"href", "title", "class"}, "span": {"class", "data-handle"}, "mark": {"class"}, "ol": {"start"}}
 MENTION = re.compile(r"(?<![\w@./-])@([a-z0-9][a-z0-9_-]{0,31})(?![\w@])", re.IGNORECASE)
 
 
@@ -72,11 +75,32 @@ def render_heading(
     return f"<h{level}>" if token.nesting == 1 else f"</h{level}>\n"
 
 
-def parser(*, breaks: bool) -> MarkdownIt:
+ACTS = {"Cc", "Cf", "Co", "Zl", "Zp"}
+HARMLESS = frozenset("\t\n\u00ad\u200c\u200d")
+"""Of those, what prose needs: line breaks, soft hyphens, and what joins the letters of scripts and emoji."""
+
+
+def is_odd(character: str) -> bool:
+    """Whether it acts without being seen: escape sequences, what turns the direction of text, what has no width."""
+    return character not in HARMLESS and unicodedata.category(character) in ACTS
+
+
+def render_all(renderer: RendererHTML, tokens: Sequence[Token], index: int, options: OptionsDict, env: EnvType) -> str:
+    """Text in which everything that acts can be seen, as ``U+202E``."""
+    token = tokens[index]
+    words = "".join(mark(code_of(letter)) if is_odd(letter) else escape(letter) for letter in token.content)
+    if token.type == "code_inline":
+        return f"<code>{words}</code>"
+    return words if token.type == "text" else f"<pre><code>{words}</code></pre>\n"
+
+
+def parser(*, breaks: bool, shows_hidden: bool = False) -> MarkdownIt:
     made = MarkdownIt("commonmark", {"html": False, "linkify": False, "breaks": breaks})
     made.enable(["table", "strikethrough"]).disable("image")
     made.core.ruler.push("mentions", mark_mentions)
     made.add_render_rule("mention", render_mention)
+    for kind in ("text", "code_inline", "code_block", "fence") if shows_hidden else ():
+        made.add_render_rule(kind, render_all)
     made.add_render_rule("heading_open", render_heading)
     made.add_render_rule("heading_close", render_heading)
     return made
@@ -84,6 +108,7 @@ def parser(*, breaks: bool) -> MarkdownIt:
 
 AS_TYPED = parser(breaks=True)
 AS_WRITTEN = parser(breaks=False)
+AS_TYPED_AND_SHOWN = parser(breaks=True, shows_hidden=True)
 
 
 def mentions(data: Mapping[str, Any]) -> dict[str, bool]:
@@ -91,13 +116,16 @@ def mentions(data: Mapping[str, Any]) -> dict[str, bool]:
     return {str(one["handle"]).lower(): bool(one.get("agent")) for one in data.get("mentions") or ()}
 
 
-def markdown(text: str, *, mentions: Mapping[str, bool] | None = None, breaks: bool = False) -> SafeString:
+def markdown(
+    text: str, *, mentions: Mapping[str, bool] | None = None, breaks: bool = False, shows_hidden: bool = False
+) -> SafeString:
     """``mentions`` maps the handles that the message addressed to whether they are agents.
 
-    ``breaks`` keeps each line break, as in what people type.
+    ``breaks`` keeps each line break, as in what people type; ``shows_hidden`` does, and shows what acts unseen.
     """
     env: dict[str, Any] = {"mentions": mentions or {}}
-    html = (AS_TYPED if breaks else AS_WRITTEN).render(text[:MOST], env)
+    made = AS_TYPED_AND_SHOWN if shows_hidden else AS_TYPED if breaks else AS_WRITTEN
+    html = made.render(text[:MOST], env)
     return SafeString(
         nh3.clean(
             html,
