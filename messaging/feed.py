@@ -21,7 +21,7 @@ from django.db import close_old_connections
 from django.utils import timezone
 
 from messaging import log, nudge
-from messaging.render import live
+from messaging.render import chat, live
 from messaging.viewer import Seat, seat_of
 from rooms.errors import NotFound
 from rooms.models import Room
@@ -72,7 +72,10 @@ def look(room_id: int, cursor: int, cards: live.Cards | None = None) -> Look | N
         page = log.after(room_id, cursor)
     except NotFound:
         return None
-    frame = live.frame(room_id, cursor, page.cursor, page.entries, cards)
+    if page.entries and Room.objects.filter(pk=room_id, kind=Room.Kind.ACCOUNT).exists():
+        frame = chat.frame(room_id, cursor, page.cursor, page.entries)
+    else:
+        frame = live.frame(room_id, cursor, page.cursor, page.entries, cards)
     version = Room.objects.filter(pk=room_id).values_list("membership_version", flat=True).first()
     return None if version is None else Look(frame, page.last_seq, version)
 

@@ -4,9 +4,17 @@ from __future__ import annotations
 
 from django.urls import path
 
-from messaging.views import became, blank, files, room, steps
+from messaging.views import became, blank, chat, files, room, steps
 
 urlpatterns = [
+    path("chat/", chat.page, name="chat"),
+    path("chat/messages/", chat.post, name="chat_post"),
+    path("chat/earlier/", chat.earlier, name="chat_earlier"),
+    path("chat/topics/", chat.topics, name="chat_topics"),
+    path("chat/topics/hide/", chat.hide, name="chat_hide"),
+    path("chat/settings/", chat.options, name="chat_settings"),
+    path("chat/settings/switch/", chat.switch, name="chat_switch"),
+    path("chat/settings/keep/", chat.keep, name="chat_keep"),
     path("rooms/<int:room_id>/", room.room, name="room"),
     path("rooms/<int:room_id>/messages/", room.post, name="room_post"),
     path("rooms/<int:room_id>/earlier/", room.earlier, name="room_earlier"),

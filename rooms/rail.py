@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.conf import settings
-from django.db.models import Count, F, OuterRef, QuerySet, Subquery
+from django.db.models import Count, F, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 from django.http import HttpRequest
 
@@ -29,6 +29,8 @@ class Rail:
     rooms: list[Item]
     direct: list[Item]
     waiting: int
+    chat: int
+    """What programs said in the account's chat since its owner read it."""
 
 
 def rail(request: HttpRequest) -> dict[str, Any]:
@@ -63,6 +65,10 @@ class Lazily:
     def waiting(self) -> int:
         return self._rail().waiting
 
+    @property
+    def chat(self) -> int:
+        return self._rail().chat
+
 
 def build(user: User) -> Rail:
     seats = list(_with_counts(membership.seats_of(user)).select_related("room__direct_agent", "room__owner"))
@@ -71,6 +77,7 @@ def build(user: User) -> Rail:
         rooms=[_item(seat, user) for seat in seats if seat.room.kind == Room.Kind.ROOM],
         direct=[_item(seat, user) for seat in seats if seat.room.kind == Room.Kind.DIRECT],
         waiting=waiting(user),
+        chat=next((_item(seat, user).unread for seat in seats if seat.room.kind == Room.Kind.ACCOUNT), 0),
     )
 
 
@@ -94,8 +101,9 @@ def _item(seat: Member, user: User) -> Item:
 
 
 def _with_counts(seats: QuerySet[Member]) -> QuerySet[Member]:
+    # In the account's chat its owner's seat is the author of all; what programs said came by a connection.
     said = Entry.objects.filter(room=OuterRef("room"), kind=Entry.Kind.MESSAGE, seq__gt=OuterRef("read_seq")).exclude(
-        author=OuterRef("pk")
+        Q(author=OuterRef("pk")) & ~Q(connection__startswith="connection:")
     )
     to_me = Recipient.objects.filter(member=OuterRef("pk"), seq__gt=OuterRef("read_seq"))
     return seats.annotate(

@@ -10,6 +10,7 @@ from typing import Any
 from django.core.files.uploadedfile import UploadedFile
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST, require_safe
 
 from approvals import turns
@@ -18,8 +19,8 @@ from messaging.log import BLANK
 from messaging.models import Entry
 from messaging.render import controls, filtered, reading, timeline
 from messaging.viewer import person
-from rooms.access import member_for, writer_for
-from rooms.errors import Invalid
+from rooms.access import ABSENT, member_for, writer_for
+from rooms.errors import Invalid, NotFound
 from rooms.models import Member, Room
 from rooms.people import column
 from rooms.rail import direct_name
@@ -31,6 +32,8 @@ CONTENT_TYPE = re.compile(r"[a-z0-9.+-]{1,50}/[a-z0-9.+-]{1,49}")
 def room(request: HttpRequest, room_id: int) -> HttpResponse:
     member = member_for(person(request), room_id)
     at, only = number(request.GET.get("at")), filtered.asked(request.GET)
+    if member.room.kind == Room.Kind.ACCOUNT:
+        return redirect(reverse("chat") + (f"?at={at}" if at is not None else ""))
     if at is not None:
         return page(request, member, reading.around(room_id, at))
     if only:
@@ -41,7 +44,7 @@ def room(request: HttpRequest, room_id: int) -> HttpResponse:
 @require_GET
 def earlier(request: HttpRequest, room_id: int) -> HttpResponse:
     """What came before a number: a piece for a script, a page of its own without one."""
-    member = member_for(person(request), room_id)
+    member = in_a_room(member_for(person(request), room_id))
     before, only = number(request.GET.get("before")), filtered.asked(request.GET)
     shown = filtered.newest(room_id, only, before=before) if only else reading.newest(room_id, before=before)
     if request.headers.get("X-Requested-With") == "fetch":
@@ -53,7 +56,7 @@ def earlier(request: HttpRequest, room_id: int) -> HttpResponse:
 @require_POST
 def post(request: HttpRequest, room_id: int) -> HttpResponse:
     user = person(request)
-    member = writer_for(user, room_id)
+    member = in_a_room(writer_for(user, room_id))
     body = request.POST.get("body", "")
     try:
         entry = turns.ask(
@@ -81,6 +84,13 @@ def read(request: HttpRequest, room_id: int) -> HttpResponse:
     if seq is not None:
         reading_line.move(member, seq)
     return HttpResponse(status=204)
+
+
+def in_a_room(member: Member) -> Member:
+    """A seat in the account's chat has a page of its own."""
+    if member.room.kind == Room.Kind.ACCOUNT:
+        raise NotFound(ABSENT)
+    return member
 
 
 def page(

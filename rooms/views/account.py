@@ -6,10 +6,13 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
 
+from rooms.models import Room
 from rooms.views.actor import person
 
 
 def account(request: HttpRequest) -> HttpResponse:
     user = person(request)
     deputy = user.deputy if user.deputy_until is not None and user.deputy_until > timezone.now() else None
-    return render(request, "rooms/account.html", {"deputy": deputy})
+    chats = Room.objects.filter(owner=user, kind=Room.Kind.ACCOUNT)
+    context = {"deputy": deputy, "agent_chat": not chats.filter(agent_chat=False).exists()}
+    return render(request, "rooms/account.html", context)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, QueryDict
-from django.shortcuts import redirect, render
+from django.shortcuts import render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST
 
 from rooms import membership
 from rooms.forms import ConnectionForm, identities, identity
 from rooms.models import Connection, User
-from rooms.views.actor import person, posted
+from rooms.views.actor import back, person, posted
 
 
 @never_cache
@@ -34,7 +34,7 @@ def connections(request: HttpRequest) -> HttpResponse:
 def connection_revoke(request: HttpRequest, connection_id: int) -> HttpResponse:
     ended = membership.revoke_connection(person(request), connection_id)
     messages.success(request, f"{ended.name} can't connect any more.")
-    return redirect("connections")
+    return back(request, "connections")
 
 
 def _form(user: User, data: QueryDict | None = None) -> ConnectionForm:

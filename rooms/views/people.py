@@ -10,14 +10,17 @@ from django.views.decorators.http import require_POST
 from approvals import control
 from rooms import access, membership
 from rooms.errors import Invalid, NotFound
-from rooms.models import Member
+from rooms.models import Member, Room
 from rooms.people import column
 from rooms.views.actor import back, person
 
 
 def room_people(request: HttpRequest, room_id: int) -> HttpResponse:
     """The column alone, as the room's page fetches it again."""
-    seen = column(access.member_for(person(request), room_id))
+    member = access.member_for(person(request), room_id)
+    if member.room.kind == Room.Kind.ACCOUNT:
+        raise NotFound(access.ABSENT)
+    seen = column(member)
     return render(request, "rooms/people.html", {"column": seen, "room": seen.room})
 
 

@@ -31,7 +31,7 @@ export function compose({ sent }) {
     text.rows = Math.min(12, Math.max(1, text.value.split("\n").length));
   };
 
-  const list = mentions(text);
+  const list = document.getElementById("mention-list") ? mentions(text) : { key: () => false };
   let tried = null;
   text.addEventListener("input", () => {
     // Other words are another message.
@@ -50,7 +50,7 @@ export function compose({ sent }) {
     }
   });
 
-  files.addEventListener("change", () => {
+  files?.addEventListener("change", () => {
     const rows = [...files.files].map((file) => {
       const row = document.createElement("li");
       row.className = "badge";
@@ -70,14 +70,14 @@ export function compose({ sent }) {
     document.getElementById("attached").replaceChildren(...rows);
   });
   text.addEventListener("paste", (event) => {
-    if (!event.clipboardData.files.length) return;
+    if (!files || !event.clipboardData.files.length) return;
     files.files = event.clipboardData.files;
     files.dispatchEvent(new Event("change"));
   });
 
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
-    if (button.ariaBusy === "true" || (!text.value.trim() && !files.files.length)) return;
+    if (button.ariaBusy === "true" || (!text.value.trim() && !files?.files.length)) return;
     button.ariaBusy = "true";
     const body = new FormData(form);
     tried = text.value;
@@ -88,10 +88,13 @@ export function compose({ sent }) {
       if (text.value === tried) text.value = "";
       id.value = fresh();
       tried = null;
-      files.value = "";
-      files.dispatchEvent(new Event("change"));
+      if (files) {
+        files.value = "";
+        files.dispatchEvent(new Event("change"));
+      }
       keep();
       grow();
+      form.dispatchEvent(new Event("agentroom:said"));
       sent();
     } catch (error) {
       problem.hidden = false;

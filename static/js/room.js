@@ -132,12 +132,21 @@ function keepBounded() {
     line.id = "earlier";
     const link = document.createElement("a");
     link.className = "button quiet";
-    link.href = `${timeline.dataset.socket.replace("/ws", "")}earlier/`;
-    link.textContent = "Earlier entries";
+    link.href = timeline.dataset.earlier ?? `${timeline.dataset.socket.replace("/ws", "")}earlier/`;
+    link.textContent = timeline.dataset.earlier ? "Earlier messages" : "Earlier entries";
     line.append(link);
     entries.before(line);
     watchEarlier();
   }
+}
+
+// In the account's chat a page may show one topic, or leave some out.
+const hidden = new Set((timeline.dataset.hidden ?? "").split(" "));
+function inView(part) {
+  const topic = timeline.dataset.topic;
+  if (topic === undefined || part.target !== "entries") return true;
+  const of = parse(part.html).firstElementChild?.dataset.topic;
+  return topic ? of === topic : !hidden.has(of);
 }
 
 function receive(frame) {
@@ -153,6 +162,7 @@ function receive(frame) {
   const stay = atEnd();
   let fresh = 0;
   for (const part of frame.parts) {
+    if (!inView(part)) continue;
     if (only && part.target === "entries" && !document.getElementById(part.id)) {
       unseen += 1;
       continue;
@@ -186,7 +196,7 @@ function receive(frame) {
 
 // Too far behind to catch up piece by piece: draw the page's timeline anew, and keep everything else.
 async function reload() {
-  const reply = await fetch(only ? location.pathname + location.search : location.pathname, { credentials: "same-origin" });
+  const reply = await fetch(only || timeline.dataset.topic ? location.pathname + location.search : location.pathname, { credentials: "same-origin" });
   if (!reply.ok) return;
   const fresh = new DOMParser().parseFromString(await reply.text(), "text/html").getElementById("timeline");
   const stay = atEnd();

@@ -60,6 +60,15 @@ DOORS = [
     get("connections/", SIGNED_IN),
     post("connections/", "in 422 422 422 422 ok", {"identity": "{agent_id}:{room_id}", "name": "mine"}),
     post("connections/<int:connection_id>/revoke/", OWNS_THE_AGENT),
+    # --- the chat of one's own account
+    get("chat/", SIGNED_IN),
+    get("chat/earlier/", SIGNED_IN),
+    get("chat/topics/", SIGNED_IN),
+    post("chat/messages/", SIGNED_IN, {"body": "hello", "client_id": "c"}),
+    post("chat/topics/hide/", SIGNED_IN, {"topic": "general", "hidden": "yes"}),
+    get("chat/settings/", SIGNED_IN),
+    post("chat/settings/switch/", SIGNED_IN, {"on": "no"}),
+    post("chat/settings/keep/", SIGNED_IN, {"days": "3"}),
     # --- links: whoever holds one
     get("join/<str:token>/", ANYBODY, token="invite_token"),
     post(

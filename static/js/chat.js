@@ -1,0 +1,34 @@
+// The composer of the account's chat: what is written may answer a message, and then keeps its topic.
+const form = document.getElementById("compose");
+const line = document.getElementById("answering");
+const topic = document.getElementById("about-what");
+const entries = document.getElementById("entries");
+
+function answer(entry) {
+  form.elements.reply_to.value = entry?.dataset.seq ?? "";
+  // Under another message, or in another topic, it is another message.
+  form.elements.client_id.value = crypto.randomUUID?.() ?? `${Date.now()}-${Math.random().toString(36).slice(2)}`;
+  line.hidden = !entry;
+  topic.hidden = Boolean(entry);
+  if (!entry) return;
+  line.querySelector("b").textContent = entry.dataset.seq;
+  line.querySelector("strong").textContent = entry.dataset.topic;
+}
+
+const plainly = (event) => !(event.metaKey || event.ctrlKey || event.shiftKey || event.button);
+
+entries.addEventListener("click", (event) => {
+  const link = event.target.closest("a.reply");
+  if (!link || !plainly(event)) return;
+  event.preventDefault();
+  answer(link.closest(".entry"));
+  form.elements.body.focus();
+});
+line.addEventListener("click", (event) => {
+  if (!event.target.closest("a") || !plainly(event)) return;
+  event.preventDefault();
+  answer(null);
+  form.elements.body.focus();
+});
+form.addEventListener("agentroom:said", () => answer(null));
+form.elements.topic.addEventListener("change", () => { if (!form.elements.reply_to.value) answer(null); });
