@@ -122,6 +122,8 @@ class RoomAdmin(ReadOnly[Room]):
 
     @admin.display(description="words")
     def words(self, room: Room) -> str:
+        if room.kind == Room.Kind.ACCOUNT:
+            return "its owner’s alone"
         return format_html('<a href="{}">Read…</a>', reverse("admin:room_words", args=[room.pk]))
 
     def get_urls(self) -> list[URLPattern]:
@@ -132,7 +134,8 @@ class RoomAdmin(ReadOnly[Room]):
         """The explicit act: a reason first, a line in the owner's trail, then the words. Each page is one act."""
         if not self.has_view_permission(request):
             raise PermissionDenied
-        room = get_object_or_404(Room.objects.select_related("owner"), pk=room_id)
+        rooms = Room.objects.select_related("owner").exclude(kind=Room.Kind.ACCOUNT)
+        room = get_object_or_404(rooms, pk=room_id)
         form = ReasonForm(request.POST if request.method == "POST" else None)
         context: dict[str, Any] = {**self.admin_site.each_context(request), "room": room, "form": form}
         if request.method == "POST" and form.is_valid():
