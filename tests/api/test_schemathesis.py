@@ -1,6 +1,6 @@
 """Schemathesis reads the OpenAPI document and calls every operation with what fits it and with what does not.
 
-All of its checks, as four kinds of actor. ``SCHEMATHESIS_EXAMPLES`` says how many examples for each operation, beside
+All of its checks, as five kinds of actor. ``SCHEMATHESIS_EXAMPLES`` says how many examples for each operation, beside
 those that its *coverage* phase makes in any case; ``--all`` makes it 200.
 """
 
@@ -29,14 +29,15 @@ from schemathesis.specs.openapi.schemas import OpenApiSchema
 
 from agentroom.api import api, machine
 from agentroom.api.document import Api
-from rooms import tokens
-from rooms.models import Machine
+from messaging import chat
+from rooms import membership, tokens
+from rooms.models import Machine, Member
 from tests.api.post import Caller, account, by_hand, in_session, revoked
 from tests.approvals.kitchen import Kitchen, make_kitchen
 from tests.mailbox.post import send, works
 
 pytestmark = [pytest.mark.django_db, pytest.mark.timeout(3600 if os.environ.get("SCHEMATHESIS_EXAMPLES") else 120)]
-ACTORS = ("in a turn", "by hand", "account", "revoked")
+ACTORS = ("in a turn", "by hand", "account", "switched off", "revoked")
 CHOSEN = os.environ.get("SCHEMATHESIS_EXAMPLES", "")
 
 
@@ -71,6 +72,8 @@ class Scene:
     callers: dict[str, Caller]
     letter: int
     """A message in claude's inbox, whoever it is called as."""
+    said: int
+    """A message in the chat of alice's account."""
 
 
 @pytest.fixture(scope="module")
@@ -93,10 +96,14 @@ def make_scene(kitchen: Kitchen) -> Scene:
         "in a turn": in_session(kitchen, kitchen.claude),
         "by hand": by_hand(kitchen, kitchen.claude),
         "account": account(kitchen),
+        "switched off": Caller(membership.connect_account(kitchen.dana, "chat")[1]),
         "revoked": revoked(kitchen),
         "machine": of_machine(kitchen),
     }
-    return Scene(by, send(kitchen, kitchen.codex, None, "claude").seq)
+    chat.switch(kitchen.dana, on=False)
+    alice = Member.objects.get(room=membership.account_chat(kitchen.alice))
+    said = chat.send(alice, body="Who bakes?", topic="oven", client_id="first", connection="connection:0a1b2c3d")
+    return Scene(by, send(kitchen, kitchen.codex, None, "claude").seq, said.number)
 
 
 def of_machine(kitchen: Kitchen) -> Caller:
@@ -138,5 +145,7 @@ def let_it_reach(case: Case[Any], scene: Scene) -> None:
         return
     if isinstance(case.body, dict) and isinstance(case.body.get("to"), list):
         case.body["to"] = ["codex"]
+    if isinstance(case.body, dict) and "reply_to" in case.body:
+        case.body["reply_to"], case.body["topic"] = scene.said, ""
     if "number" in case.path_parameters:
         case.path_parameters["number"] = scene.letter
