@@ -45,7 +45,10 @@ def record(machine: Machine, report: wire.Report) -> wire.Receipt:
     machine = lock_machine(machine.pk)
     if report.journal_id != machine.journal_id:
         raise Conflict("This journal is not the machine's present one.", code="superseded")
-    for turn in found.values():  # read again under the locks
+    # Read again under the locks: a room can have gone meanwhile, with its turns.
+    there = set(Turn.objects.filter(pk__in=list(found)).values_list("pk", flat=True))
+    found = {pk: turn for pk, turn in found.items() if pk in there}
+    for turn in found.values():
         turn.refresh_from_db(fields=["status", "machine", "journal_id", "started_at", "finished_at"])
     acked, refused = machine.journal_acked, {}
     for item in report.facts:
@@ -185,9 +188,11 @@ def _store_artifact(
 ) -> None:
     source = f"machine-{machine.pk}"
     try:
-        size = files.path(source, fact.sha256).stat().st_size
-    except (FileNotFoundError, Invalid) as error:
-        raise Dropped("The file's bytes never came.") from error
+        size = files.there(source, fact.sha256)
+    except Invalid:
+        size = None
+    if size is None:
+        raise Dropped("The file's bytes never came.")
     name = _redact(fact.name.replace("\\", "/").rsplit("/", 1)[-1]) or "file"
     data = {**about, "name": name, "content_type": fact.content_type, "size": size, "sha256": fact.sha256}
     entry = _append(turn, seat, Entry.Kind.ARTIFACT, "", data, came)

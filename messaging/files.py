@@ -6,20 +6,27 @@ content that it never had.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import re
 import secrets
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from itertools import batched
 from pathlib import Path
 
 from django.conf import settings
 
 from agentroom_machine.wire import MAX_FILE
+from messaging.models import Attachment
 from rooms.errors import Invalid
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _SOURCE = re.compile(r"(room|machine)-[0-9]+")
+KEPT = timedelta(days=1)
+"""So long bytes may lie here before something names them."""
 
 
 def path(source: str, sha256: str) -> Path:
@@ -67,3 +74,62 @@ def _sync_folder(folder: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def there(source: str, sha256: str) -> int | None:
+    """The size of that content if it is here. Whoever asks is about to name it: it stays as if it had just come."""
+    try:
+        found = path(source, sha256)
+        os.utime(found)
+        return found.stat().st_size
+    except FileNotFoundError:
+        return None
+
+
+def named(source: str, sha256s: Iterable[str]) -> set[str]:
+    """Which of these contents an entry still names."""
+    return set(Attachment.objects.filter(source=source, sha256__in=list(sha256s)).values_list("sha256", flat=True))
+
+
+@dataclass(frozen=True, slots=True)
+class Unnamed:
+    path: Path
+    size: int
+
+
+def unnamed(now: datetime) -> Iterator[Unnamed]:
+    """Bytes that nothing names and that have lain here for a day: of a message that never came, or left by a crash."""
+    root = Path(settings.MEDIA_ROOT)
+    folders = sorted(folder for folder in root.iterdir() if _SOURCE.fullmatch(folder.name)) if root.is_dir() else []
+    for folder in folders:
+        for lot in batched(_older(folder, now - KEPT), 500):
+            still = named(folder.name, [found.name for found in lot if _SHA256.fullmatch(found.name)])
+            for found in lot:
+                if found.name not in still:
+                    yield Unnamed(found, found.stat().st_size)
+
+
+def _older(folder: Path, than: datetime) -> Iterator[Path]:
+    """The contents of a source, and what was left of writing one."""
+    for found in folder.rglob("*"):
+        ours = _SHA256.fullmatch(found.name) or found.name.startswith(".")
+        if ours and found.is_file() and found.stat().st_mtime < than.timestamp():
+            yield found
+
+
+def remove(found: Path, now: datetime) -> bool:
+    """Remove bytes that nothing names, unless they came anew meanwhile. False when something names them after all."""
+    source = found.relative_to(settings.MEDIA_ROOT).parts[0]
+    aside = found.with_name(f".{secrets.token_hex(8)}")
+    try:
+        # Under another name first: whoever stores or names the same content at this moment is seen to have done it.
+        found.rename(aside)
+    except FileNotFoundError:
+        return False
+    if aside.stat().st_mtime < (now - KEPT).timestamp() and found.name not in named(source, [found.name]):
+        aside.unlink()
+        return True
+    with contextlib.suppress(FileExistsError):
+        os.link(aside, found)
+    aside.unlink()
+    return False

@@ -10,14 +10,19 @@ import hashlib
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
+from itertools import batched
+from pathlib import Path
 from typing import Any
 
+from django.conf import settings
 from django.db import connection, transaction
 from django.db.models import Q
 from django.utils import timezone
 
 from messaging import files, nudge
-from messaging.models import Anchor, Attachment, Entry
+from messaging.models import Anchor, Attachment, Entry, Recipient
+from rooms.access import lock_rooms
 from rooms.errors import Conflict, NotFound
 from rooms.models import Member, Room
 from rooms.rules import rule
@@ -26,6 +31,8 @@ STANDS = Q(parent_seq=None) | Q(kind=Entry.Kind.MESSAGE)
 """What stands by itself in the timeline: also a message that answers another one."""
 WINDOW = 1000
 """Numbers that one read examines at most."""
+LOT = 1000
+"""Ids that one statement names at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,16 +166,20 @@ def after(room_id: int, cursor: int, *, limit: int = 500) -> Page:
     if last is None:
         raise NotFound("The room is gone.")
     cursor = max(0, min(cursor, last))
-    reach = min(last, cursor + WINDOW)
-    rows = list(
-        Entry.objects.filter(room_id=room_id, seq__gt=cursor, seq__lte=reach)
-        .select_related("author")
-        .order_by("seq")[: limit + 1]
-    )
+    rows, reach = _window(room_id, cursor, last, limit)
+    if not rows and reach < last:
+        # Only a clean-up leaves so many numbers without an entry.
+        rows, reach = _window(room_id, max(cursor, begins_after(room_id)), last, limit)
     if len(rows) > limit:
         rows = rows[:limit]
         reach = rows[-1].seq
     return Page(rows, reach, last, reach < last)
+
+
+def _window(room_id: int, cursor: int, last: int, limit: int) -> tuple[list[Entry], int]:
+    reach = min(last, cursor + WINDOW)
+    rows = Entry.objects.filter(room_id=room_id, seq__gt=cursor, seq__lte=reach).select_related("author")
+    return list(rows.order_by("seq")[: limit + 1]), reach
 
 
 def before(room_id: int, seq: int | None = None, *, limit: int = 50) -> list[Entry]:
@@ -217,19 +228,56 @@ def _forget(lost: Iterable[Attachment]) -> None:
 
 
 @rule
-def purge(room_id: int, through: int) -> int:
+def purge(room_id: int, through: int, *, now: datetime | None = None) -> int:
     """Remove a room's entries up to and with this number, and keep where its chain goes on. Returns how many went.
 
-    Whoever calls has ended what still waits in them.
+    Whatever names them goes along: whoever calls has ended what still waits in them. They are few: the room is locked
+    meanwhile. Files that nothing names any more follow, if they have lain there for a while ``now``.
     """
-    last = Entry.objects.filter(room=room_id, seq__lte=through).order_by("-seq").first()
-    if last is None:
+    lock_rooms([room_id])
+    rows = Entry.objects.filter(room=room_id, seq__lte=through).order_by("seq")
+    going = list(rows.values_list("pk", "seq", "digest"))
+    if not going:
         return 0
-    Anchor.objects.update_or_create(
-        room_id=room_id, defaults={"seq": last.seq, "digest": last.digest, "at": timezone.now()}
-    )
-    lost = list(Attachment.objects.filter(entry__room=room_id, entry__seq__lte=last.seq))
-    removed = Entry.objects.filter(room=room_id, seq__lte=last.seq).count()
-    Entry.objects.filter(room=room_id, seq__lte=last.seq).delete()
+    _, seq, digest = going[-1]
+    now = now or timezone.now()
+    Anchor.objects.update_or_create(room_id=room_id, defaults={"seq": seq, "digest": digest, "at": now})
+    lost: set[Path] = set()
+    for lot in batched((pk for pk, _, _ in going), LOT):
+        for source, sha256 in Attachment.objects.filter(entry__in=lot).values_list("source", "sha256"):
+            lost.add(files.path(source, sha256))
+        for relation in Entry._meta.related_objects:
+            relation.related_model._default_manager.filter(**{f"{relation.field.name}__in": lot}).delete()
+    with connection.cursor() as cursor:
+        # One statement: Django would read every entry with its words first, to find what names it.
+        cursor.execute("DELETE FROM messaging_entry WHERE room_id = %s AND seq <= %s", [room_id, seq])
+    transaction.on_commit(lambda: _drop(lost, now), robust=True)
+    return len(going)
+
+
+def _drop(lost: Iterable[Path], now: datetime) -> None:
+    """What is not removed now, because the server is killed here, is found by ``files.unnamed``."""
+    for path in sorted(lost):
+        if path.name not in files.named(path.relative_to(settings.MEDIA_ROOT).parts[0], [path.name]):
+            files.remove(path, now)
+
+
+def begins_after(room_id: int) -> int:
+    """The last number that a clean-up removed; 0 while none did. Below it there is nothing to look through."""
+    return Anchor.objects.filter(room=room_id).values_list("seq", flat=True).first() or 0
+
+
+@rule
+def erase(room_id: int) -> int:
+    """Remove all that a room's log holds, for a room that goes itself. Returns how many entries went.
+
+    Whoever calls has ended what still waits in them, and removed what else names them.
+    """
+    under = Entry.objects.filter(room=room_id)
+    lost = list(Attachment.objects.filter(entry__room=room_id))
+    removed = under.count()
+    # One statement each: a room's whole log is more than a collector should hold.
+    for rows in (Recipient.objects.filter(entry__room=room_id), Attachment.objects.filter(entry__room=room_id), under):
+        rows._raw_delete(rows.db)
     transaction.on_commit(lambda: _forget(lost))
     return removed

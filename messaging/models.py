@@ -156,6 +156,9 @@ class Attachment(models.Model):
     content_type = models.CharField(max_length=100)
     size = models.PositiveBigIntegerField()
 
+    class Meta:
+        indexes: ClassVar = [models.Index(fields=["source", "sha256"], name="attachment_names")]
+
 
 class Anchor(models.Model):
     """Where a room's chain begins after a clean-up: the last entry that was removed."""
