@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from datetime import timedelta
 from decimal import Decimal
 
-from django.db.models import Q, QuerySet, Sum
+from django.db.models import F, Q, QuerySet, Sum
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 
-from approvals.models import Exchange, Limit, Turn
+from approvals.models import Exchange, Limit, Spent, Turn
 from messaging.models import Entry
 
 DAY, MONTH = timedelta(days=1), timedelta(days=30)
@@ -42,17 +42,25 @@ def used(agent_id: int, person_id: int, *, besides: Turn | None = None) -> Used:
     now = timezone.now()
     turns = Turn.objects.filter(agent=agent_id, principal=person_id)
     others = turns if besides is None else turns.exclude(pk=besides.pk)
+    gone = Spent.objects.filter(agent=agent_id, person=person_id)
     asked = others.filter(queued_at__gt=now - DAY).exclude(status__in=["asked", "refused", "cancelled"])
     if besides is not None:
         asked = asked.filter(pk__lt=besides.pk)
-    month = others.filter(finished_at__gt=now - MONTH).aggregate(
+    requests = asked.count() + gone.filter(queued_at__gt=now - DAY).count()
+    minutes = int((_ran(others) + _ran(gone)).total_seconds() // 60)
+    (tokens, cost), (more_tokens, more_cost) = _month(others), _month(gone)
+    return Used(requests, minutes, tokens + more_tokens, cost + more_cost)
+
+
+def _month(turns: QuerySet[Turn] | QuerySet[Spent]) -> tuple[int, Decimal]:
+    sums = turns.filter(finished_at__gt=timezone.now() - MONTH).aggregate(
         tokens=Coalesce(Sum("tokens"), 0), cost=Coalesce(Sum("cost_usd"), Decimal(0))
     )
-    return Used(asked.count(), _minutes(others), int(month["tokens"]), Decimal(month["cost"]))
+    return int(sums["tokens"]), Decimal(sums["cost"])
 
 
-def _minutes(turns: QuerySet[Turn]) -> int:
-    """Whole minutes that these ran in the last 24 hours, a running one up to now."""
+def _ran(turns: QuerySet[Turn] | QuerySet[Spent]) -> timedelta:
+    """How long these ran in the last 24 hours, a running one up to now."""
     since = timezone.now() - DAY
     ran = turns.filter(started_at__isnull=False).filter(Q(finished_at=None) | Q(finished_at__gt=since))
     total = timedelta(0)
@@ -60,7 +68,24 @@ def _minutes(turns: QuerySet[Turn]) -> int:
         assert started_at is not None
         until = finished_at or timezone.now()
         total += max(until - max(started_at, since), timedelta(0))
-    return int(total.total_seconds() // 60)
+    return total
+
+
+def keep_count(turns: QuerySet[Turn]) -> None:
+    """These turns are about to be removed: keep what limits count of them, and forget what they no longer count."""
+    old = timezone.now() - MONTH
+    counted = list(turns.filter(principal__isnull=False, finished_at__gt=old).exclude(principal=F("agent__owner")))
+    if counted:
+        Spent.objects.filter(finished_at__lte=old).delete()
+    Spent.objects.bulk_create(
+        Spent(
+            agent_id=turn.agent_id, person_id=turn.principal_id or 0, started_at=turn.started_at,
+            queued_at=None if turn.status in (Turn.Status.REFUSED, Turn.Status.CANCELLED) else turn.queued_at,
+            finished_at=turn.finished_at, tokens=turn.tokens, cost_usd=turn.cost_usd,
+        )
+        for turn in counted
+        if turn.finished_at is not None
+    )  # fmt: skip
 
 
 def reached(turn: Turn) -> str:

@@ -162,6 +162,22 @@ class Turn(models.Model):
         return f"turn {self.pk}: {self.status}"
 
 
+class Spent(models.Model):
+    """What a person had from an agent in a turn that a clean-up took: a person's limits still count it."""
+
+    agent = models.ForeignKey(Agent, models.CASCADE, related_name="+")
+    person = models.ForeignKey(User, models.CASCADE, related_name="+")
+    queued_at = models.DateTimeField(null=True, blank=True)
+    """When it was let in; None for a request that ended before it began."""
+    started_at = models.DateTimeField(null=True, blank=True)
+    finished_at = models.DateTimeField()
+    tokens = models.PositiveBigIntegerField(default=0)
+    cost_usd = models.DecimalField(max_digits=14, decimal_places=6, default=Decimal(0))
+
+    class Meta:
+        indexes: ClassVar = [models.Index(fields=["agent", "person"], name="spent_by_whom")]
+
+
 class Mail(models.Model):
     """Further mail that a mail turn is about, beside ``Turn.entry``: always of the same principal.
 
