@@ -1,4 +1,4 @@
-"""The background work of the embedded default: one thread in the web process, no broker, no other service."""
+"""The background work of the embedded default: threads in the web process, no broker, no other service."""
 
 from __future__ import annotations
 
@@ -17,25 +17,32 @@ class Pump:
     """Does each job at once, and then as often as the schedule says."""
 
     def __init__(self, jobs: tuple[Job, ...] = JOBS) -> None:
-        self._due_at = dict.fromkeys(jobs, 0.0)
         self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="pump", daemon=True)
+        shares = [[job for job in jobs if job.long is long] for long in (False, True)]
+        self._threads = [
+            threading.Thread(target=self._run, args=[share], name="pump", daemon=True) for share in shares if share
+        ]
 
     def start(self) -> None:
-        self._thread.start()
+        for thread in self._threads:
+            thread.start()
 
     def stop(self, timeout: float = 5.0) -> None:
+        """Long work may be cut off anywhere: it goes on after the next start."""
         self._stop.set()
-        self._thread.join(timeout)
+        until = time.monotonic() + timeout
+        for thread in self._threads:
+            thread.join(max(0.0, until - time.monotonic()))
 
-    def _run(self) -> None:
+    def _run(self, jobs: list[Job]) -> None:
+        due_at = dict.fromkeys(jobs, 0.0)
         try:
             while not self._stop.is_set():
-                for job in self._due_at:
-                    if self._due_at[job] <= time.monotonic() and not self._stop.is_set():
+                for job in jobs:
+                    if due_at[job] <= time.monotonic() and not self._stop.is_set():
                         do(job)
-                        self._due_at[job] = time.monotonic() + job.every
-                self._stop.wait(max(0.0, min(self._due_at.values()) - time.monotonic()))
+                        due_at[job] = time.monotonic() + job.every
+                self._stop.wait(max(0.0, min(due_at.values()) - time.monotonic()))
         finally:
             connections.close_all()
 

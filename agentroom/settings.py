@@ -36,6 +36,16 @@ def env_int(name: str, default: int) -> int:
     return int(value) if value else default
 
 
+def env_days(name: str, default: int | None) -> int | None:
+    """A whole number of days, 1 or more."""
+    value = env(name).strip()
+    if not value:
+        return default
+    if not value.isascii() or not value.isdigit() or not 1 <= int(value[:9]) <= 36_500:
+        raise ValueError(f"{name} is {value!r}: say a whole number of days from 1 to 36500, or leave it out.")
+    return int(value)
+
+
 def env_secret(name: str) -> str:
     """The variable, or the content of the file that ``NAME_FILE`` names."""
     path = env(f"{name}_FILE")
@@ -301,6 +311,11 @@ if env("EMAIL_HOST"):
         },
     }
 DEFAULT_FROM_EMAIL = env("DEFAULT_FROM_EMAIL", "Agentroom <agentroom@localhost>")
+
+CHAT_RETENTION_DAYS = env_days("CHAT_RETENTION_DAYS", 14)
+"""After so many days what programs wrote in an account's chat goes; an account can set less."""
+ROOM_RETENTION_DAYS = env_days("ROOM_RETENTION_DAYS", None)
+"""After so many days everything in every other room goes; None: what its owner set for it counts alone."""
 
 LANGUAGE_CODE = "en"
 USE_I18N = True

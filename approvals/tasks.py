@@ -17,6 +17,11 @@ def expire() -> None:
     control.expire()
 
 
+def clean_up() -> None:
+    """Entries that are older than their rooms keep go, and files that nothing names."""
+    control.clean()
+
+
 def nudge_machines() -> None:
     """Machines with waiting work look again, should an earlier nudge have been lost."""
     waiting = Turn.objects.filter(

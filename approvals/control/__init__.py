@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from approvals.control.agents import pause_agent, reset_memory, retire_agent, revoke_machine
 from approvals.control.blanking import CALLED, blank, blankable, may_blank
+from approvals.control.cleaning import Cleaned, Due, Preview, clean, clean_room, due, preview, told
 from approvals.control.grants import revoke_grant, set_grant
+from approvals.control.keeping import MOST_DAYS, keep, shortens
 from approvals.control.limits import set_limit, set_times
 from approvals.control.rooms import archive, decline_direct, end_deputy, name_deputy
 from approvals.control.seats import leave, remove_member, set_role
@@ -14,18 +16,27 @@ from approvals.control.undoing import undo_turn, undoable
 
 __all__ = [
     "CALLED",
+    "MOST_DAYS",
+    "Cleaned",
+    "Due",
+    "Preview",
     "archive",
     "blank",
     "blankable",
     "cancel_waiting",
+    "clean",
+    "clean_room",
     "close_turn",
     "decline_direct",
+    "due",
     "end_deputy",
     "expire",
+    "keep",
     "leave",
     "may_blank",
     "name_deputy",
     "pause_agent",
+    "preview",
     "remove_member",
     "reset_memory",
     "retire_agent",
@@ -35,8 +46,10 @@ __all__ = [
     "set_limit",
     "set_role",
     "set_times",
+    "shortens",
     "stop_machine",
     "stop_turn",
+    "told",
     "undo_turn",
     "undoable",
 ]

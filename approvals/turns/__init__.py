@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from approvals.turns.answering import answer, lapse
 from approvals.turns.asking import WEB, ask
+from approvals.turns.hearing import hear
 from approvals.turns.inbox import MOST_NOTICES, again, inbox, name_in_offer, unread
 from approvals.turns.own import RETRIABLE, cancel, change, own_turn, place, retry
 from approvals.turns.passing import letter, reply, request, send, speaking, was_answered
@@ -24,6 +25,7 @@ __all__ = [
     "end",
     "end_moot",
     "finish",
+    "hear",
     "held",
     "inbox",
     "keep_undo",

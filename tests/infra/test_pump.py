@@ -51,12 +51,31 @@ def test_the_end_does_not_wait_for_the_next_job() -> None:
     assert not any(thread.name == "pump" for thread in threading.enumerate())
 
 
+def test_long_work_holds_up_no_other() -> None:
+    begun, end, done = threading.Event(), threading.Event(), threading.Event()
+
+    def clean() -> None:
+        begun.set()
+        end.wait(30)
+
+    def quick() -> None:
+        if begun.is_set():
+            done.set()
+
+    pump = Pump((Job("long", 3600, clean, long=True), Job("quick", 0.01, quick)))
+    pump.start()
+    assert done.wait(10)
+    end.set()
+    pump.stop()
+
+
 def test_questions_lapse_every_five_seconds_and_guests_leave_every_ten() -> None:
     often = {job.name: job.every for job in JOBS}
     assert often == {
         "approvals.lapse": 5,
         "approvals.expire": 10,
         "approvals.nudge_machines": 30,
+        "approvals.clean_up": 3600,
         "messaging.prune": 3600,
         "rooms.forget": 3600,
     }

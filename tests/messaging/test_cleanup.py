@@ -1,0 +1,480 @@
+"""What is older than its room keeps goes, and nothing else; what waited in it ends where everybody sees it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.db import DatabaseError, transaction
+from django.utils import timezone
+from pytest_django import DjangoCaptureOnCommitCallbacks, Settings
+
+from agentroom_machine import wire
+from approvals import audit, control, limits, mailbox, turns
+from approvals.control import cleaning
+from approvals.models import Approval, AuditRecord, Spent, Turn
+from messaging import chat, files, log, mail, retention
+from messaging.models import Anchor, Attachment, Entry, Recipient
+from messaging.verify import verify
+from rooms import membership
+from rooms.errors import Conflict
+from rooms.models import Member, Room
+from tests.approvals.kitchen import Kitchen, key
+from tests.mailbox import post
+
+DAY = timedelta(days=1)
+MICROSECOND = timedelta(microseconds=1)
+
+
+@pytest.fixture
+def limited(kitchen: Kitchen) -> Kitchen:
+    """The kitchen keeps two days."""
+    keeps(kitchen.room, 2)
+    return kitchen
+
+
+def keeps(room: Room, days: int | None) -> None:
+    Room.objects.filter(pk=room.pk).update(retention_days=days)
+
+
+def numbers(room: Room) -> list[int]:
+    return list(Entry.objects.filter(room=room).order_by("seq").values_list("seq", flat=True))
+
+
+def later(days: float = 2) -> datetime:
+    """When all that was written so far is older than so many days, and what is written from now on is not."""
+    return timezone.now() + days * DAY
+
+
+def after(entry: Entry, by: timedelta) -> datetime:
+    """When an entry is so old."""
+    return Entry.objects.get(pk=entry.pk).created_at + by
+
+
+def say(kitchen: Kitchen, *words: str) -> list[Entry]:
+    return [kitchen.ask(kitchen.bob, body) for body in words]
+
+
+def told(room: Room) -> list[str]:
+    """What the clean-up says has ended."""
+    entries = Entry.objects.filter(room=room, kind="control", data__what="cleaned").order_by("seq")
+    return [entry.body for entry in entries]
+
+
+def chat_of(kitchen: Kitchen) -> Member:
+    room = membership.account_chat(kitchen.alice)
+    return Member.objects.select_related("room", "user").get(room=room, user=kitchen.alice)
+
+
+def tell(seat: Member, body: str, reply_to: int | None = None) -> chat.Message:
+    return chat.send(seat, body=body, reply_to=reply_to, client_id=key(), connection="connection:1f2e3d4c")
+
+
+# --- how long
+
+
+def test_what_is_exactly_as_old_as_the_limit_stays_and_a_moment_later_goes(limited: Kitchen) -> None:
+    first, second = say(limited, "one", "two")
+    control.clean(after(first, 2 * DAY))
+    assert first.seq in numbers(limited.room)
+    control.clean(after(first, 2 * DAY + MICROSECOND))
+    assert numbers(limited.room)[0] == first.seq + 1 <= second.seq
+
+
+def test_a_room_keeps_everything_until_its_owner_sets_a_limit(kitchen: Kitchen) -> None:
+    before = numbers(kitchen.room)
+    assert control.clean(later(10_000)) == control.Cleaned(0, 0)
+    assert numbers(kitchen.room) == before
+
+
+@pytest.mark.parametrize(
+    ("server", "own", "kept"), [(14, None, 14), (14, 3, 3), (3, 14, 3), (None, None, None), (None, 9, 9)]
+)
+def test_the_shortest_limit_wins(
+    kitchen: Kitchen, settings: Settings, server: int | None, own: int | None, kept: int | None
+) -> None:
+    settings.ROOM_RETENTION_DAYS = server
+    settings.CHAT_RETENTION_DAYS = 1
+    keeps(kitchen.room, own)
+    kitchen.room.refresh_from_db()
+    assert retention.days(kitchen.room) == kept
+    newest = Entry.objects.filter(room=kitchen.room).latest("seq")
+    if kept is not None:
+        control.clean(after(newest, kept * DAY))
+        assert newest.seq in numbers(kitchen.room)
+        control.clean(after(newest, kept * DAY + MICROSECOND))
+    assert bool(numbers(kitchen.room)) == (kept is None)
+
+
+def test_an_accounts_chat_has_the_servers_limit_of_its_own(kitchen: Kitchen, settings: Settings) -> None:
+    settings.ROOM_RETENTION_DAYS = 1
+    seat = chat_of(kitchen)
+    message = tell(seat, "hello")
+    control.clean(message.at + 14 * DAY)
+    assert [found.number for found in chat.read(seat).messages] == [message.number]
+    keeps(seat.room, 5)
+    control.clean(message.at + 5 * DAY + MICROSECOND)
+    assert chat.read(seat).messages == []
+
+
+@pytest.mark.parametrize("value", ["0", "-1", "two", "1.5", "40000", "9" * 30, "٣"])
+@pytest.mark.parametrize("name", ["CHAT_RETENTION_DAYS", "ROOM_RETENTION_DAYS"])
+def test_a_limit_that_is_none_stops_the_start_in_words(monkeypatch: pytest.MonkeyPatch, name: str, value: str) -> None:
+    from agentroom.settings import env_days
+
+    monkeypatch.setenv(name, value)
+    with pytest.raises(ValueError, match=f"{name} is .* say a whole number of days"):
+        env_days(name, 14)
+
+
+# --- what stays true
+
+
+def test_a_reply_outlives_what_it_answers(kitchen: Kitchen) -> None:
+    seat = chat_of(kitchen)
+    parent = tell(seat, "the plan")
+    answer = tell(seat, "I take it", reply_to=parent.number)
+    assert answer.at > parent.at
+    control.clean(answer.at + 14 * DAY)
+    [left] = chat.read(seat).messages
+    assert (left.number, left.parent, left.parent_removed) == (answer.number, parent.number, True)
+
+
+def test_numbers_go_on_after_a_chat_was_emptied_and_cursors_stay_valid(kitchen: Kitchen) -> None:
+    seat = chat_of(kitchen)
+    cursors = [tell(seat, str(n)).number for n in range(5)]
+    control.clean(later(15))
+    assert numbers(seat.room) == []
+    assert verify(seat.room_id).ok
+    fresh = tell(seat, "after")
+    assert fresh.number == cursors[-1] + 1
+    for cursor in [0, *cursors]:
+        page = chat.read(seat, after=cursor)
+        assert ([found.number for found in page.messages], page.cursor, page.has_more) == (
+            [fresh.number], fresh.number, False,
+        )  # fmt: skip
+    assert verify(seat.room_id).ok
+
+
+def test_a_read_from_the_start_does_not_walk_through_what_is_gone(
+    limited: Kitchen, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    say(limited, *"abcdefgh")
+    control.clean(later())
+    [fresh] = say(limited, "new")
+    monkeypatch.setattr(log, "WINDOW", 3)
+    page = log.after(limited.room.pk, 0)
+    assert [entry.seq for entry in page.entries] == [fresh.seq]
+    assert [line.number for line in mailbox.history(limited.seat(limited.claude), after=1).entries] == [fresh.seq]
+
+
+def test_the_chain_verifies_and_the_anchor_is_the_last_that_went(limited: Kitchen) -> None:
+    first, _ = say(limited, "one", "two")
+    digest = Entry.objects.get(pk=first.pk).digest
+    control.clean(after(first, 2 * DAY + MICROSECOND))
+    anchor = Anchor.objects.get(room=limited.room)
+    assert (anchor.seq, anchor.digest) == (first.seq, digest)
+    found = verify(limited.room.pk)
+    assert (found.ok, found.begins_after) == (True, first.seq)
+    Entry.objects.filter(room=limited.room, seq=first.seq + 1).delete()
+    assert verify(limited.room.pk).broken_at == first.seq + 1
+
+
+def test_only_what_comes_before_the_first_young_entry_goes_though_a_clock_went_back(limited: Kitchen) -> None:
+    room = limited.room.pk
+    with pytest.MonkeyPatch.context() as patch:
+        ahead = later(10)
+        patch.setattr("django.utils.timezone.now", lambda: ahead)
+        [young] = say(limited, "from a clock that was ahead")
+    [old] = say(limited, "from the clock put right")
+    control.clean(later())
+    assert numbers(limited.room)[0] == young.seq
+    assert old.seq in numbers(limited.room)
+    assert verify(room).ok
+
+
+def test_the_triggers_that_guard_entries_still_stand(limited: Kitchen) -> None:
+    say(limited, "one")
+    control.clean(later())
+    [entry] = say(limited, "two")
+    with pytest.raises(DatabaseError, match="never changed"), transaction.atomic():
+        Entry.objects.filter(pk=entry.pk).update(body="other")
+
+
+# --- what waits
+
+
+def test_a_request_that_waits_to_be_approved_is_cancelled_and_the_room_says_so(limited: Kitchen) -> None:
+    entry = limited.ask(limited.bob, "@claude bake")
+    turn, now = limited.turn(entry), later()
+    control.clean(now)
+    assert not Turn.objects.filter(pk=turn.pk).exists()
+    assert not Approval.objects.exists()
+    [words] = told(limited.room)
+    assert "bob’s request to claude" in words
+    assert "2 days" in words
+    ends = Entry.objects.filter(room=limited.room, source_turn=turn.pk).order_by("seq")
+    assert [(end.kind, end.data["state"]) for end in ends] == [("approval", "lapsed"), ("turn", "cancelled")]
+    assert "older than the 2 days" in ends[1].data["note"]
+    lines = AuditRecord.objects.filter(owner=limited.alice, agent="claude").order_by("number")
+    assert [(line.what, line.decision) for line in lines] == [
+        ("ask", "waits"), ("answer start", "lapsed"), ("end", "cancelled"),
+    ]  # fmt: skip
+    assert audit.verify(limited.alice.pk) is None
+    assert verify(limited.room.pk).ok
+    # Nobody is told a second time.
+    control.clean(now)
+    assert len(told(limited.room)) == 1
+
+
+@pytest.mark.parametrize("offered", [False, True], ids=["queued", "offered"])
+def test_a_request_that_waits_for_its_machine_is_cancelled_and_never_starts(limited: Kitchen, offered: bool) -> None:
+    turn = limited.turn(limited.ask(limited.alice, "@claude bake"))
+    offers = limited.daemon.take() if offered else []
+    control.clean(later())
+    assert not Turn.objects.filter(pk=turn.pk).exists()
+    assert "alice’s request to claude" in told(limited.room)[0]
+    for offer in offers:
+        with pytest.raises(Conflict):
+            limited.daemon.start(offer)
+    assert limited.daemon.take() == []
+
+
+def test_nothing_of_a_turn_that_runs_is_removed_until_it_ends(limited: Kitchen) -> None:
+    limited.ask(limited.bob, "before")
+    entry = limited.ask(limited.alice, "@claude bake")
+    limited.daemon.run()
+    turn = limited.turn(entry).pk
+    now = later()
+    [due] = control.preview(now).rooms
+    assert (due.held_by, due.through) == (turn, entry.seq - 1)
+    control.clean(now)
+    assert numbers(limited.room)[0] == entry.seq
+    limited.daemon.tell(turn, wire.TextFact(part="p", text="still here"))
+    limited.daemon.end(turn)
+    control.clean(later())
+    assert numbers(limited.room) == []
+    assert AuditRecord.objects.filter(owner=limited.alice, what="end", decision="done").exists()
+
+
+def test_mail_that_nobody_read_ends_and_the_room_says_whose(limited: Kitchen) -> None:
+    turn = post.works(limited, limited.alice, "claude")
+    letter = post.send(limited, limited.claude, turn, "gemini")
+    assert Recipient.objects.filter(entry=letter, read_at=None).exists()
+    limited.daemon.end(turn)
+    control.clean(later())
+    assert not Recipient.objects.exists()
+    assert any("1 message that gemini had not read" in words for words in told(limited.room))
+    assert any("claude’s mail to gemini" in words for words in told(limited.room))
+    assert not turns.unread(limited.seat(limited.gemini), None).exists()
+    assert verify(limited.room.pk).ok
+
+
+def test_later_mail_that_had_joined_a_request_waits_in_one_of_its_own(limited: Kitchen) -> None:
+    turn = post.works(limited, limited.alice, "claude")
+    first = post.send(limited, limited.claude, turn, "gemini", "first")
+    second = post.send(limited, limited.claude, turn, "gemini", "second")
+    limited.daemon.end(turn)
+    [joined] = Turn.objects.filter(cause="mail")
+    assert joined.mail.get().entry == second
+    control.clean(after(first, 2 * DAY + MICROSECOND))
+    [fresh] = Turn.objects.filter(cause="mail")
+    assert (fresh.entry, fresh.status) == (second, "asked")
+    assert Approval.objects.get(turn=fresh).action == "second"
+    assert verify(limited.room.pk).ok
+
+
+def test_an_agents_question_to_its_owner_lapses_and_it_hears_so(limited: Kitchen) -> None:
+    turn = post.works(limited, limited.alice, "claude")
+    mailbox.ask_owner(
+        limited.seat(limited.claude), Turn.objects.get(pk=turn), action="push main", kind="push",
+        client_id=key(), connection="connection:1",
+    )  # fmt: skip
+    limited.daemon.end(turn)
+    control.clean(later())
+    assert any("claude’s question to alice" in words for words in told(limited.room))
+    heard = Entry.objects.get(room=limited.room, kind="message", data__has_key="answers")
+    assert "Nobody answered in time." in heard.body
+    assert AuditRecord.objects.filter(owner=limited.alice, what="answer ask", decision="lapsed").exists()
+
+
+def test_an_undo_that_its_machine_never_did_is_over(limited: Kitchen) -> None:
+    turn = post.works(limited, limited.alice, "claude")
+    limited.daemon.tell(turn, wire.UndoableFact(changed=["cake.txt"]))
+    limited.daemon.end(turn)
+    control.undo_turn(limited.alice, turn)
+    assert turns.undos_waiting(limited.daemon.machine) == [turn]
+    control.clean(later())
+    assert turns.undos_waiting(limited.daemon.machine) == []
+    assert any("the undo of what claude changed" in words for words in told(limited.room))
+
+
+def test_what_a_person_had_still_counts_against_their_limits(limited: Kitchen) -> None:
+    turn = limited.turn(limited.ask(limited.bob, "@claude bake"))
+    turns.answer(limited.alice, limited.question(turn).pk, verdict="once")
+    limited.daemon.run()
+    limited.daemon.tell(
+        turn.pk, wire.EndFact(state="done", usage=wire.Usage(input_tokens=700, output_tokens=300, cost_usd="1.5"))
+    )
+    before = limits.used(limited.claude.pk, limited.bob.pk)
+    assert (before.requests, before.tokens) == (1, 1000)
+    control.clean(later())
+    assert not Turn.objects.exists()
+    assert limits.used(limited.claude.pk, limited.bob.pk) == before
+    assert Spent.objects.count() == 1
+
+
+# --- files
+
+
+def attach(kitchen: Kitchen, room: Room, content: bytes) -> tuple[Path, Entry]:
+    source = f"room-{room.pk}"
+    sha256, size = files.store(source, [content])
+    attached = [mail.File(source, sha256, "cake.txt", "text/plain", size)]
+    entry = turns.ask(kitchen.alice, room.pk, body="see", client_id=key(), files=attached)
+    return files.path(source, sha256), entry
+
+
+def test_a_file_goes_with_the_last_entry_that_names_it(
+    limited: Kitchen, django_capture_on_commit_callbacks: DjangoCaptureOnCommitCallbacks
+) -> None:
+    path, first = attach(limited, limited.room, b"a cake")
+    _, second = attach(limited, limited.room, b"a cake")
+    other, _ = attach(limited, limited.room, b"a pie")
+    with django_capture_on_commit_callbacks(execute=True):
+        control.clean_room(limited.room.pk, after(first, 2 * DAY + MICROSECOND))
+    assert path.is_file()
+    with django_capture_on_commit_callbacks(execute=True):
+        control.clean_room(limited.room.pk, after(second, 2 * DAY + MICROSECOND))
+    assert not path.exists()
+    assert other.is_file()
+
+
+def test_a_file_that_was_left_by_a_kill_after_the_commit_goes_with_the_next_clean_up(limited: Kitchen) -> None:
+    path, _ = attach(limited, limited.room, b"a cake")
+    control.clean_room(limited.room.pk, later())  # what follows a commit never comes in this test
+    assert not Attachment.objects.exists()
+    assert path.is_file()
+    control.clean(later())
+    assert not path.exists()
+
+
+def test_what_was_just_stored_waits_a_day_for_the_message_that_names_it(kitchen: Kitchen) -> None:
+    sha256, _ = files.store(f"room-{kitchen.room.pk}", [b"on its way"])
+    path = files.path(f"room-{kitchen.room.pk}", sha256)
+    draft = path.parent.parent / ".0123456789abcdef"
+    draft.write_bytes(b"half")
+    control.clean(timezone.now() + files.KEPT - timedelta(minutes=1))
+    assert path.is_file()
+    assert draft.is_file()
+    control.clean(timezone.now() + files.KEPT + timedelta(minutes=1))
+    assert not path.exists()
+    assert not draft.exists()
+
+
+def test_what_a_machine_is_about_to_name_again_stays(kitchen: Kitchen) -> None:
+    source = f"machine-{kitchen.daemon.machine.pk}"
+    sha256, _ = files.store(source, [b"a picture"])
+    path = files.path(source, sha256)
+    os.utime(path, (0, 0))
+    assert files.there(source, sha256) == 9
+    control.clean()
+    assert path.is_file()
+
+
+def test_pictures_of_agents_are_not_swept(kitchen: Kitchen, settings: Settings) -> None:
+    avatars = Path(settings.MEDIA_ROOT) / "avatars"
+    avatars.mkdir(parents=True, exist_ok=True)
+    picture = avatars / ("a" * 64)
+    picture.write_bytes(b"x")
+    control.clean(later())
+    assert picture.is_file()
+
+
+# --- slices, kills
+
+
+def test_a_kill_between_any_two_transactions_loses_nothing_and_the_next_clean_up_goes_on(
+    limited: Kitchen, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    limited.ask(limited.bob, "@claude bake")
+    limited.ask(limited.bob, "@codex bake")
+    say(limited, *"abcdefghij")
+    before = set(numbers(limited.room))
+    monkeypatch.setattr(cleaning, "SLICE", 4)
+    monkeypatch.setattr(cleaning, "AT_ONCE", 1)
+    now, kills = later(), 0
+    while numbers(limited.room)[0] in before:
+        with monkeypatch.context() as patch:
+
+            class Killed(BaseException):
+                pass
+
+            def die(seconds: float) -> None:
+                raise Killed
+
+            patch.setattr("time.sleep", die)
+            with pytest.raises(Killed):
+                control.clean_room(limited.room.pk, now)
+        kills += 1
+        found = verify(limited.room.pk)
+        assert found.ok
+        assert numbers(limited.room) == list(range(found.begins_after + 1, limited_last(limited) + 1))
+    assert kills > 5
+    assert not before & set(numbers(limited.room))
+    assert len(told(limited.room)) == 2
+
+
+def limited_last(kitchen: Kitchen) -> int:
+    return Room.objects.values_list("last_seq", flat=True).get(pk=kitchen.room.pk)
+
+
+def test_a_kill_inside_a_transaction_leaves_all_as_it_was(limited: Kitchen, monkeypatch: pytest.MonkeyPatch) -> None:
+    limited.turn(limited.ask(limited.alice, "@claude bake"))
+    limited.daemon.end(limited.daemon.run())
+    attach(limited, limited.room, b"a cake")
+    everything = [
+        list(model.objects.order_by("pk").values_list("pk")) for model in (Entry, Turn, Attachment, Spent, Anchor)
+    ]
+
+    def die(*args: Any, **kwargs: Any) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("django.db.transaction.on_commit", die)
+        with pytest.raises(KeyboardInterrupt):
+            control.clean_room(limited.room.pk, later())
+    assert everything == [
+        list(model.objects.order_by("pk").values_list("pk")) for model in (Entry, Turn, Attachment, Spent, Anchor)
+    ]
+    control.clean(later())
+    assert numbers(limited.room) == []
+
+
+def test_a_room_that_can_not_be_cleaned_up_does_not_keep_the_others_from_it(
+    limited: Kitchen, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    seat = chat_of(limited)
+    tell(seat, "hello")
+    purge: Callable[..., int] = log.purge
+
+    def broken(room_id: int, through: int, **more: Any) -> int:
+        if room_id == limited.room.pk:
+            raise RuntimeError("the disk is full")
+        return purge(room_id, through, **more)
+
+    monkeypatch.setattr(log, "purge", broken)
+    cleaned = control.clean(later(15))
+    assert cleaned.failed == (limited.room.pk,)
+    assert numbers(seat.room) == []
+    assert "could not be cleaned up" in caplog.text
+
+
+def test_a_limit_that_was_lifted_meanwhile_removes_nothing(limited: Kitchen) -> None:
+    say(limited, "one")
+    keeps(limited.room, None)
+    assert control.clean_room(limited.room.pk, later()) == 0
