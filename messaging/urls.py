@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import path
 
-from messaging.views import became, blank, chat, files, room, steps
+from messaging.views import became, blank, chat, export, files, room, steps
 
 urlpatterns = [
     path("chat/", chat.page, name="chat"),
@@ -21,6 +21,8 @@ urlpatterns = [
     path("rooms/<int:room_id>/mail/", became.became, name="room_mail"),
     path("rooms/<int:room_id>/blank/<int:seq>/", blank.blank, name="entry_blank"),
     path("rooms/<int:room_id>/read/", room.read, name="room_read"),
+    path("rooms/<int:room_id>/export.md", export.room, {"form": "md"}, name="room_markdown"),
+    path("rooms/<int:room_id>/export.jsonl", export.room, {"form": "jsonl"}, name="room_jsonl"),
     path("rooms/<int:room_id>/files/<int:attachment_id>/<path:name>", files.file, name="file"),
     path("rooms/<int:room_id>/produced/<int:seq>/<path:name>", files.produced, name="produced"),
     path("rooms/<int:room_id>/turns/<int:turn_id>/steps/", steps.steps, name="turn_steps"),

@@ -105,6 +105,8 @@ DOORS = [
     post("members/<int:member_id>/remove/", OWNS_THE_ROOM),
     post("members/<int:member_id>/role/", OWNS_THE_ROOM, {"role": "viewer"}),
     post("members/<int:member_id>/memory/", OWNS_THE_AGENT, member_id="claudes_seat"),
+    get("rooms/<int:room_id>/export.md", SEATED),
+    get("rooms/<int:room_id>/export.jsonl", SEATED),
     # --- files and what a card leaves out
     get("rooms/<int:room_id>/files/<int:attachment_id>/<path:name>", SEATED),
     get("rooms/<int:room_id>/produced/<int:seq>/<path:name>", SEATED, seq="produced"),
