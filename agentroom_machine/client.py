@@ -1,9 +1,12 @@
-"""Talks to the server's machine API: one method for each call, errors as Offline or Rejected."""
+"""Talks to the server: one method for each call, errors as Offline or Rejected.
+
+A token is the machine's, or for the account chat the account connection's.
+"""
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -14,6 +17,8 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 from agentroom_machine import wire
 from agentroom_machine.errors import Offline, Rejected
 
+Skip = Sequence[tuple[str, str]]
+"""What to leave out of the chat: ("skip_topics", a topic) or ("skip_sessions", a session's name)."""
 _AGENTS = TypeAdapter(list[wire.AgentSeen])
 _CALL = httpx.Timeout(20, connect=10)
 _FILE = httpx.Timeout(120, connect=10)
@@ -106,6 +111,22 @@ class Client:
 
     async def connect(self, new: wire.ConnectionNew) -> wire.ConnectionMade:
         return await self._ask("POST", "/api/machine/connections", wire.ConnectionMade, new)
+
+    async def chat_send(self, new: wire.ChatNew, key: str) -> wire.ChatMessage:
+        """With the same key it is sent once, however often this is called."""
+        headers = {"Content-Type": "application/json", "Idempotency-Key": key}
+        reply = await self._send("POST", "/api/chat/messages", content=new.model_dump_json(), headers=headers)
+        return _read(wire.ChatMessage.model_validate_json, reply)
+
+    async def chat_read(self, *, after: int, skip: Skip = (), limit: int = wire.CHAT_PAGE) -> wire.ChatPage:
+        asked = [("after", str(after)), ("limit", str(limit)), *skip]
+        return _read(wire.ChatPage.model_validate_json, await self._send("GET", "/api/chat/messages", params=asked))
+
+    async def chat_wait(self, *, after: int, skip: Skip = (), timeout: float = wire.MAX_WAIT) -> wire.ChatHeard:
+        asked = [("after", str(after)), ("timeout", str(timeout)), *skip]
+        patience = httpx.Timeout(timeout + 15, connect=10)
+        reply = await self._send("GET", "/api/chat/wait", params=asked, timeout=patience)
+        return _read(wire.ChatHeard.model_validate_json, reply)
 
     def stream(self, method: str, path: str, **options: Any) -> contextlib.AbstractAsyncContextManager[httpx.Response]:
         """Whatever another door of the same server says, as it comes."""

@@ -20,5 +20,5 @@ class Rejected(Trouble):
 
     def __init__(self, status: int, code: str, title: str, detail: str = "") -> None:
         super().__init__(f"{title} {detail}".strip())
-        self.status, self.code = status, code
+        self.status, self.code, self.detail = status, code, detail or title
         self.exit_code = 4 if status == 401 else 1

@@ -24,6 +24,10 @@ UNDO_PATHS = 100
 """Paths in one list of what an undo puts back."""
 MAX_FILE = 20_000_000
 """Bytes of one produced or attached file."""
+CHAT_PAGE = 100
+"""Messages on one page of the account chat."""
+SWITCHED_OFF = "switched_off"
+"""Code of the problem that answers programs while the account's owner has its chat switched off."""
 
 Handle = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9_-]{0,31}$")]
 Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]

@@ -6,7 +6,7 @@ import sys
 
 import click
 
-from agentroom_machine.cli import agents, doctor, explain, login, notices, status, up
+from agentroom_machine.cli import agents, chat, doctor, explain, login, notices, status, up
 from agentroom_machine.cli.output import Context, complain
 from agentroom_machine.errors import Trouble
 from agentroom_machine.profile import Profile
@@ -15,7 +15,8 @@ from agentroom_machine.profile import Profile
 @click.group(
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog="Exit codes: 0 done · 1 something to mend, said on the error output · 2 wrong usage · 3 the server can't be "
-    "reached · 4 this machine is revoked or not paired · 5 another daemon runs with this identity.",
+    "reached · 4 this machine is revoked or not paired · 5 another daemon runs with this identity · 6 the account's "
+    "chat is switched off · 7 nothing came in time.",
 )
 @click.option("--profile", metavar="NAME", help="Use another profile than “default”, to pair with several servers.")
 @click.version_option(package_name="agentroom", message="agentroom %(version)s")
@@ -29,6 +30,8 @@ def cli(context: click.Context, profile: str | None) -> None:
 
 
 for command in (login.login, login.logout, up.up, agents.agents, status.status, status.stop, doctor.doctor):
+    cli.add_command(command)
+for command in (chat.read, chat.send, chat.wait):
     cli.add_command(command)
 for command in (explain.explain, notices.notices, notices.hook):
     cli.add_command(command)

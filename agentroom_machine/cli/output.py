@@ -53,11 +53,17 @@ class Context:
 
     def client(self) -> Client:
         """A client that speaks for this machine; raises NotPaired."""
-        settings = self.profile.settings()
-        kept = tokens.load(self.profile)
+        return Client(self.profile.settings().server, self.tokens().machine)
+
+    def chat(self) -> Client:
+        """A client that speaks for the owner's account, in its chat; raises NotPaired."""
+        return Client(self.profile.settings().server, self.tokens().connection)
+
+    def tokens(self) -> tokens.Tokens:
+        settings, kept = self.profile.settings(), tokens.load(self.profile)
         if kept is None:
-            raise NotPaired("This machine's token is gone. Pair it again: agentroom login URL")
-        return Client(settings.server, kept.machine)
+            raise NotPaired(f"This machine's token is gone. Pair it again: agentroom login {settings.server}")
+        return kept
 
 
 def run[Result](context: Context, work: Callable[[Client], Coroutine[Any, Any, Result]]) -> Result:
