@@ -66,12 +66,19 @@ def owned_machine(user: User, machine_id: int) -> Machine:
     return machine
 
 
-def lock_rooms(room_ids: Iterable[int]) -> dict[int, Room]:
+class Locked(dict[int, Room]):
+    """Rooms by their ids; asking for one that was deleted before it could be locked is NotFound."""
+
+    def __missing__(self, room_id: int) -> Room:
+        raise NotFound(ABSENT)
+
+
+def lock_rooms(room_ids: Iterable[int]) -> Locked:
     """Lock these rooms' rows in id order, so that two rules can't wait for each other."""
     rooms = Room.objects.filter(pk__in=set(room_ids)).order_by("pk")
     if connection.features.has_select_for_update:
         rooms = rooms.select_for_update()
-    return {room.pk: room for room in rooms}
+    return Locked({room.pk: room for room in rooms})
 
 
 def lock_machine(machine_id: int) -> Machine:

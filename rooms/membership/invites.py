@@ -87,7 +87,8 @@ def accept_invite(user: User, token: str, *, handle: str = "") -> Member:
     """Take a seat by a link. Whoever already sits there keeps the seat that they have."""
     if (seated := seat_by_invite(user, token)) is not None:
         return seated
-    room = access.lock_rooms([invite_for(token).room_id]).popitem()[1]
+    room_id = invite_for(token).room_id
+    room = access.lock_rooms([room_id])[room_id]
     # Again, now that the room is locked: the link may have been taken back in between.
     found = invite_for(token)
     seat = Member.objects.filter(room=room, user=user).first()
