@@ -12,13 +12,14 @@ from django.contrib.auth.models import Group
 from django.core.exceptions import PermissionDenied
 from django.db.models import Count, Q, QuerySet
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, render
+from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import URLPattern, path, reverse
 from django.utils.html import format_html
 
 from approvals import audit, control
-from messaging import former, log
+from messaging import former, log, sign_in
 from rooms import membership
+from rooms.forms import DeleteAccountForm
 from rooms.models import Agent, Connection, Invite, Machine, Member, Room, User
 from rooms.readonly import ReadOnly
 
@@ -40,10 +41,11 @@ class UserAdmin(ReadOnly[User]):
         "agent_count",
         "last_login",
         "date_joined",
+        "deletion",
     )
     list_filter = ("is_active", "is_staff")
     search_fields = ("username", "email")
-    fields = ("username", "email", "is_active", "is_staff", "is_superuser", "last_login", "date_joined")
+    fields = ("username", "email", "is_active", "is_staff", "is_superuser", "last_login", "date_joined", "gone_at")
     actions = ("make_link", "shut_out", "let_in")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[User]:
@@ -63,6 +65,43 @@ class UserAdmin(ReadOnly[User]):
     @admin.display(description="agents")
     def agent_count(self, user: User) -> int:
         return int(getattr(user, "agent_count", 0))
+
+    @admin.display(description="account")
+    def deletion(self, user: User) -> str:
+        if user.gone_at is not None:
+            return f"deleted {user.gone_at:%Y-%m-%d}"
+        return format_html('<a href="{}">Delete…</a>', reverse("admin:user_delete_account", args=[user.pk]))
+
+    def get_urls(self) -> list[URLPattern]:
+        view = self.admin_site.admin_view(self.delete_account)
+        return [path("<int:user_id>/account/", view, name="user_delete_account"), *super().get_urls()]
+
+    def delete_account(self, request: HttpRequest, user_id: int) -> HttpResponse:
+        """By the same rule as people themselves: a choice for each room, the name typed, a recent sign-in."""
+        by = request.user
+        if not isinstance(by, User) or not self.has_view_permission(request):
+            raise PermissionDenied
+        user = get_object_or_404(User, pk=user_id, gone_at=None)
+        if user.pk == by.pk:
+            return redirect("account_delete")
+        here, recently = request.path, sign_in.recently(request, by)
+        again = "" if recently else sign_in.again(by, here)
+        if request.method == "POST" and again:
+            return redirect(again)
+        leaving = control.leaving(user)
+        form = DeleteAccountForm(request.POST if request.method == "POST" else None, leaving=leaving)
+        if request.method == "POST" and form.is_valid():
+            name = user.username
+            form.settle(lambda: control.delete_account(user, by=by, recently=recently, **form.choices()))
+            if not form.errors:
+                self.log_change(request, user, "deleted the account")
+                messages.success(request, f"The account of {name} is deleted.")
+                return redirect("admin:rooms_user_changelist")
+        context = {
+            **self.admin_site.each_context(request), "person": user, "leaving": leaving, "form": form,
+            "recently": recently, "sign_in": again,
+        }  # fmt: skip
+        return render(request, "rooms/admin_delete.html", context, status=422 if form.errors else 200)
 
     @admin.action(description="Make a sign-in link, shown once")
     def make_link(self, request: HttpRequest, chosen: QuerySet[User]) -> None:

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from django import forms
 from django.utils import timezone
 
+from approvals import control
 from rooms.errors import Conflict, Invalid, Refused
 from rooms.models import Member
 
@@ -207,3 +208,63 @@ class GrantForm(PageForm):
 class DeputyForm(PageForm):
     handle = forms.CharField(label="Who answers for you", max_length=64)
     days = forms.IntegerField(label="For how many days", initial=7, min_value=1, max_value=90)
+
+
+class DeleteRoomForm(PageForm):
+    name = forms.CharField(
+        label="Write the room’s name to confirm",
+        max_length=200,
+        widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false", "autocapitalize": "none"}),
+    )
+
+
+def what_goes(loss: control.Loss) -> str:
+    """What is lost with a room, in words without names."""
+    parts = [
+        _count(loss.entries, "entry", "entries"),
+        _count(loss.files, "file", "files"),
+        f"{_count(loss.people, 'other person', 'other people')} and {_count(loss.agents, 'agent', 'agents')} in it",
+    ]
+    ends = [f"{count} {word}" for count, word in ((loss.running, "running"), (loss.waiting, "waiting")) if count]
+    requests = f"; {' and '.join(ends)} request{'' if loss.running + loss.waiting == 1 else 's'}" if ends else ""
+    return f"{', '.join(parts)}{requests}."
+
+
+def _count(number: int, one: str, many: str) -> str:
+    return f"{number:,} {one if number == 1 else many}"
+
+
+class DeleteAccountForm(PageForm):
+    """A choice for each room that the account owns, none of them made beforehand; then its name, typed."""
+
+    def __init__(self, *args: Any, leaving: control.Leaving, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.owned = [owned.room.pk for owned in leaving.owned]
+        for owned in leaving.owned:
+            heirs = [(str(seat.pk), f"hand it over to {seat.handle}") for seat in owned.heirs]
+            self.fields[f"room-{owned.room.pk}"] = forms.ChoiceField(
+                label=owned.room.name,
+                choices=[("", "Choose…"), *heirs, (str(control.DELETE), "delete it, for everybody")],
+                help_text=what_goes(owned.loss),
+                error_messages={"required": "Choose what becomes of this room."},
+            )
+        if leaving.successors:
+            self.fields["successor"] = forms.ChoiceField(
+                label="Who administers this server afterwards",
+                choices=[("", "Choose…"), *((user.username, user.username) for user in leaving.successors)],
+                error_messages={"required": "Other people live here: name who administers it after you."},
+            )
+        self.fields["handle"] = forms.CharField(
+            label="Write the account’s name to confirm",
+            max_length=64,
+            widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false", "autocapitalize": "none"}),
+        )
+
+    def choices(self) -> dict[str, Any]:
+        """What the rule wants to know."""
+        data = self.cleaned_data
+        return {
+            "rooms": {room: int(data[f"room-{room}"]) for room in self.owned},
+            "handle": data["handle"],
+            "successor": data.get("successor", ""),
+        }

@@ -2,16 +2,19 @@ from __future__ import annotations
 
 from django.urls import path
 
-from rooms.views import account, agents, connections, grants, home, join, links, machines, people, rooms
+from rooms.views import account, agents, connections, grants, home, join, links, machines, people, removal, rooms
 
 urlpatterns = [
     path("", home.home, name="home"),
     path("rail/", home.rail, name="rail"),
     path("account/", account.account, name="account"),
+    path("account/delete/", removal.account_delete, name="account_delete"),
     path("rooms/new/", rooms.room_new, name="room_new"),
     path("rooms/<int:room_id>/settings/", rooms.room_settings, name="room_settings"),
     path("rooms/<int:room_id>/invites/", rooms.room_invites, name="room_invites"),
     path("rooms/<int:room_id>/archive/", rooms.room_archive, name="room_archive"),
+    path("rooms/<int:room_id>/transfer/", removal.room_transfer, name="room_transfer"),
+    path("rooms/<int:room_id>/delete/", removal.room_delete, name="room_delete"),
     path("rooms/<int:room_id>/leave/", rooms.room_leave, name="room_leave"),
     path("rooms/<int:room_id>/people/", people.room_people, name="room_people"),
     path("rooms/<int:room_id>/agents/", people.agent_seat, name="agent_seat"),

@@ -12,8 +12,8 @@ from approvals.models import Turn
 from messaging import log, nudge
 from messaging.models import Entry
 from rooms.access import ABSENT, lock_rooms, owned_room, rights_changed, seated
-from rooms.errors import Conflict, Invalid, NotFound
-from rooms.models import Member, Room, User
+from rooms.errors import Conflict, Invalid, NotFound, Refused
+from rooms.models import Invite, Member, Room, User
 from rooms.rules import rule
 
 
@@ -59,10 +59,53 @@ def decline_direct(owner: User, room_id: int) -> None:
     rights_changed(room.pk)
 
 
+def heirs(room: Room) -> list[Member]:
+    """The seats to whose holders the room can be handed over."""
+    seats = seated(room).filter(role=Member.Role.MEMBER, user__is_active=True, user__gone_at=None)
+    return list(seats.exclude(user=room.owner_id).select_related("user").order_by("handle"))
+
+
+@rule
+def transfer(owner: User, room_id: int, member_id: int) -> Room:
+    """Hand a room over to somebody who sits in it and may write. Agents, grants and turns keep their own owners.
+
+    The old owner's open invite links end: who comes in is the new owner's to say. A guest's end of time is lifted.
+    """
+    room = owned_room(owner, room_id)
+    if room.kind != Room.Kind.ROOM:
+        raise Refused(
+            "This room can't be handed over: it is a talk of its own."
+            if room.kind == Room.Kind.DIRECT
+            else "Your agents' chat stays yours."
+        )
+    room = lock_rooms([room.pk])[room.pk]
+    if room.owner_id != owner.pk:
+        raise Conflict("The room was handed over meanwhile.")
+    heir = next((seat for seat in heirs(room) if seat.pk == member_id), None)
+    if heir is None or heir.user is None:
+        raise Invalid("Choose somebody who sits in the room and may write.", field="to")
+    now = timezone.now()
+    Room.objects.filter(pk=room.pk).update(owner=heir.user)
+    Member.objects.filter(pk=heir.pk).update(expires_at=None)
+    Invite.objects.filter(room=room, revoked_at=None).update(revoked_at=now)
+    rights_changed(room.pk)
+    words = f"{owner.username} handed this room over to {heir.handle}."
+    data = {"what": "transferred", "by": owner.username, "member": heir.pk, "handle": heir.handle}
+    log.append(room.pk, log.New(Entry.Kind.CONTROL, body=words, data=data))
+    for trail in (owner, heir.user):
+        audit.write(trail, "hand over room", who=owner.username, room=room.name, about=heir.user.username)
+    nudge.user(owner.pk)
+    nudge.user(heir.user.pk)
+    room.refresh_from_db()
+    return room
+
+
 @rule
 def archive(owner: User, room_id: int, *, archived: bool) -> None:
     """Close a room for writing, or open it again. What waits there is cancelled; it stays readable."""
     room = owned_room(owner, room_id)
+    if room.kind == Room.Kind.ACCOUNT:
+        raise Refused("Your agents' chat stays open. Switch it off in its settings instead.")
     lock_rooms([room.pk])
     if not Room.objects.filter(pk=room.pk, archived_at__isnull=archived).update(
         archived_at=timezone.now() if archived else None

@@ -58,6 +58,7 @@ def unseat(member: Member, *, by: User | None, what: str) -> None:
         "removed": f"{by.username if by else 'Somebody'} removed {member.handle}.",
         "expired": f"{member.handle} left: the guest's time was over.",
         "retired": f"{member.handle} left: its owner retired it.",
+        "deleted": f"{member.handle} left: the account was deleted.",
         "owner left": f"{member.handle} left with its owner.",
     }[what]
     log.append(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import timedelta
 
 from allauth.idp.oidc.models import Client, Token
@@ -71,6 +72,13 @@ def let_go(grant_id: str) -> None:
     """A program gave its tokens back: when none is left, its connection has ended."""
     if grant_id and not Token.objects.filter(data__grant_id=grant_id, type__in=USABLE).exists():
         Connection.objects.filter(grant_id=grant_id, revoked_at=None).update(revoked_at=timezone.now())
+
+
+@rule
+def end_tokens(grant_ids: Iterable[str]) -> None:
+    """Remove every token of these sign-ins, whose connections go."""
+    for grant_id in set(grant_ids) - {""}:
+        Token.objects.filter(data__grant_id=grant_id).delete()
 
 
 USABLE = ("at", "rt")

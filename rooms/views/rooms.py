@@ -91,6 +91,7 @@ def settings_page(
         "form": form,
         "invite_form": invite_form,
         "link": link,
+        "heirs": control.heirs(room),
         "invites": room.invites.select_related("created_by").order_by("-created_at")[:50],
     }
     return render(request, "rooms/settings.html", context, status=422 if form.errors or invite_form.errors else 200)
