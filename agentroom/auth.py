@@ -8,7 +8,7 @@ from datetime import timedelta
 
 from allauth.idp.oidc.models import Token
 from django.conf import settings
-from django.db.models import F, Q, QuerySet
+from django.db.models import Exists, F, Q, QuerySet
 from django.utils import timezone
 
 from approvals.models import Turn
@@ -67,10 +67,8 @@ class Caller:
 
     def seat(self) -> Member:
         """The seat that it speaks from: its agent's in its room, or its user's in the account chat."""
-        found = _standing().filter(pk=self.connection.pk).first()
-        if found is None:
-            raise NotFound(access.ABSENT)
-        seat = _seat(found)
+        stands = Exists(_standing().filter(pk=self.connection.pk))
+        seat = _seats(self.connection).filter(stands).select_related("room", "user", "agent").first()
         if seat is None:
             raise NotFound(access.ABSENT)
         return seat
@@ -92,7 +90,7 @@ def caller(header: str) -> Caller:
     """
     token = bearer(header)
     found = _by_token(tokens.digest(token)) if token else None
-    if found is None or _seat(found) is None:
+    if found is None or not (_seats(found).exists() or _gets_a_chat(found)):
         raise Unauthorised("connection")
     now = timezone.now()
     if found.last_used_at is None or now - found.last_used_at > USE_IS_NOTED:
@@ -131,15 +129,18 @@ def _standing() -> QuerySet[Connection]:
     )
 
 
-def _seat(connection: Connection) -> Member | None:
+def _seats(connection: Connection) -> QuerySet[Member]:
+    """The one seat that it speaks from, or none."""
     if connection.agent_id is not None and connection.room_id is not None:
-        seats = access.seated(connection.room_id).filter(agent_id=connection.agent_id)
-        return seats.select_related("room", "user", "agent").first()
-    own = Member.objects.filter(
+        return access.seated(connection.room_id).filter(agent_id=connection.agent_id)
+    return Member.objects.filter(
         user=connection.user_id, room__owner=connection.user_id, room__kind=Room.Kind.ACCOUNT, left_at=None
-    ).select_related("room", "user", "agent")
-    found = own.first()
-    if found is None:
-        membership.account_chat(connection.user)
-        found = own.first()
-    return found
+    )
+
+
+def _gets_a_chat(connection: Connection) -> bool:
+    """Make the chat of an account that has none yet, for its connection."""
+    if connection.kind != Connection.Kind.ACCOUNT:
+        return False
+    membership.account_chat(connection.user)
+    return True

@@ -111,7 +111,7 @@ def send(
 
     The same connection and ``client_id`` again is the same message; with other words it is a Conflict.
     """
-    _open(access.lock_rooms([seat.room_id])[seat.room_id], by_program=by_program)
+    _open(on=access.lock_rooms([seat.room_id])[seat.room_id].agent_chat, by_program=by_program)
     body = log.clean(body).replace("\r\n", "\n")
     if not body.strip():
         raise Invalid("Write something first.", field="body")
@@ -148,26 +148,28 @@ def _topic_of_answer(seat: Member, number: int, topic: str, *, connection: str, 
 
 def read(seat: Member, *, after: int = 0, limit: int = 50, leave: Leave = NOTHING, by_program: bool = True) -> Page:
     """What comes after that number, oldest first, without what the reader leaves out."""
-    room = Room.objects.filter(pk=seat.room_id).only("last_seq", "agent_chat").first()
-    if room is None:
+    head = Room.objects.filter(pk=seat.room_id).values_list("last_seq", "agent_chat", "anchor__seq").first()
+    if head is None:
         raise NotFound(access.ABSENT)
-    _open(room, by_program=by_program)
-    removed = _removed_through(room.pk)
-    # The last number was read before the rows, so none is passed over; below what a clean-up took there is nothing.
-    reach = cursor = max(min(after, room.last_seq), min(removed, room.last_seq), 0)
+    # The last number is read before the rows, so none is passed over; below what a clean-up took there is nothing.
+    last, on, removed = head[0], head[1], head[2] or 0
+    _open(on=on, by_program=by_program)
+    reach = cursor = max(min(after, last), min(removed, last), 0)
+    if cursor == last:
+        return Page([], last, has_more=False, latest_seq=last)
     limit = max(1, min(limit, MOST))
     rows: list[Entry] = []
     for _ in range(WINDOWS):
-        reach = min(room.last_seq, cursor + log.WINDOW)
-        rows = list(_kept(room.pk, cursor, reach, leave)[: limit + 1])
+        reach = min(last, cursor + log.WINDOW)
+        rows = list(_kept(seat.room_id, cursor, reach, leave)[: limit + 1])
         cursor = reach
-        if rows or reach == room.last_seq:
+        if rows or reach == last:
             break
     if len(rows) > limit:
         rows = rows[:limit]
         reach = rows[-1].seq
     messages = [_message(entry, seat.handle, removed) for entry in rows]
-    return Page(messages, reach, reach < room.last_seq, room.last_seq)
+    return Page(messages, reach, reach < last, last)
 
 
 def fresh(room_id: int, account: str, after: int) -> Page:
@@ -241,8 +243,8 @@ def _kept(room_id: int, after: int, through: int, leave: Leave) -> QuerySet[Entr
     return rows.order_by("seq")
 
 
-def _open(room: Room, *, by_program: bool) -> None:
-    if by_program and not room.agent_chat:
+def _open(*, on: bool, by_program: bool) -> None:
+    if by_program and not on:
         raise Refused(OFF, code=SWITCHED_OFF)
 
 
