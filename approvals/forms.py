@@ -6,6 +6,7 @@ from typing import Any
 
 from django import forms
 
+from approvals import control
 from approvals.models import AnswerTimes
 from rooms.forms import PageForm
 
@@ -49,3 +50,13 @@ class LimitForm(PageForm):
         choice = self.fields["person"]
         assert isinstance(choice, forms.ChoiceField)
         choice.choices = people
+
+
+class KeepForm(PageForm):
+    days = forms.IntegerField(
+        label="Keep entries for, in days",
+        min_value=1,
+        max_value=control.MOST_DAYS,
+        required=False,
+        help_text="Empty: this room keeps them as long as the server does.",
+    )

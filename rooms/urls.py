@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from django.urls import path
 
-from rooms.views import account, agents, connections, grants, home, join, links, machines, people, removal, rooms
+from rooms.views import account, agents, connections, grants, home, join, keeping, links, machines, people, removal, rooms
 
 urlpatterns = [
     path("", home.home, name="home"),
@@ -12,6 +12,7 @@ urlpatterns = [
     path("rooms/new/", rooms.room_new, name="room_new"),
     path("rooms/<int:room_id>/settings/", rooms.room_settings, name="room_settings"),
     path("rooms/<int:room_id>/invites/", rooms.room_invites, name="room_invites"),
+    path("rooms/<int:room_id>/keep/", keeping.room_keep, name="room_keep"),
     path("rooms/<int:room_id>/archive/", rooms.room_archive, name="room_archive"),
     path("rooms/<int:room_id>/transfer/", removal.room_transfer, name="room_transfer"),
     path("rooms/<int:room_id>/delete/", removal.room_delete, name="room_delete"),

@@ -28,7 +28,7 @@ def room_new(request: HttpRequest) -> HttpResponse:
 def room_settings(request: HttpRequest, room_id: int) -> HttpResponse:
     """Name and invites for whoever owns the room; Refused for its members, NotFound for others."""
     user = person(request)
-    room = _own_room(user, room_id)
+    room = own_room(user, room_id)
     form = RoomForm(posted(request), initial={"name": room.name, "about": room.about})
     if request.method == "POST" and form.is_valid():
         renamed = form.settle(lambda: membership.rename(user, room_id, **form.cleaned_data))
@@ -41,7 +41,7 @@ def room_settings(request: HttpRequest, room_id: int) -> HttpResponse:
 def room_invites(request: HttpRequest, room_id: int) -> HttpResponse:
     """Make an invite link. It is shown in the answer to this very request, and never again."""
     user = person(request)
-    room = _own_room(user, room_id)
+    room = own_room(user, room_id)
     if request.method != "POST":
         return redirect("room_settings", room_id)
     form = InviteForm(request.POST)
@@ -97,7 +97,7 @@ def settings_page(
     return render(request, "rooms/settings.html", context, status=422 if form.errors or invite_form.errors else 200)
 
 
-def _own_room(user: User, room_id: int) -> Room:
+def own_room(user: User, room_id: int) -> Room:
     room = access.owned_room(user, room_id)
     if room.kind != Room.Kind.ROOM:
         raise Refused("This room has no settings.")

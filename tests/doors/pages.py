@@ -103,6 +103,8 @@ DOORS = [
     post("rooms/<int:room_id>/settings/", OWNS_THE_ROOM, {"name": "bakery"}),
     get("rooms/<int:room_id>/invites/", OWNS_THE_ROOM),
     post("rooms/<int:room_id>/invites/", OWNS_THE_ROOM, {"role": "member", "days": "7", "max_uses": "1"}),
+    get("rooms/<int:room_id>/keep/", OWNS_THE_ROOM),
+    post("rooms/<int:room_id>/keep/", OWNS_THE_ROOM, {"days": "30", "confirmed": "yes"}),
     post("rooms/<int:room_id>/archive/", OWNS_THE_ROOM, {"archived": "yes"}),
     post("invites/<int:invite_id>/revoke/", OWNS_THE_AGENT),
     post("rooms/<int:room_id>/agents/", OWNS_THE_AGENT, {"agent": "{spare}"}),
