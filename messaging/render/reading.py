@@ -31,6 +31,8 @@ class Item:
     cards: list[Card] = field(default_factory=list)
     files: list[Attachment] = field(default_factory=list)
     post: mail.Post | None = None
+    removed_through: int = 0
+    """Up to this number a clean-up has taken what an entry may answer."""
 
 
 @dataclass
@@ -69,6 +71,11 @@ def around(room_id: int, seq: int, *, limit: int = 50) -> Timeline:
     return Timeline(items(room_id, entries[:limit] if still else entries), cursor, earlier, still)
 
 
+def refers_to(entry: Entry) -> int:
+    """The number of the message that this one answers, asks again or replaces; 0 for none."""
+    return int(entry.data.get("again") or entry.parent_seq or entry.data.get("changes") or 0)
+
+
 def items(room_id: int, entries: Sequence[Entry]) -> list[Item]:
     entries = former.named(room_id, entries)
     messages = [entry.pk for entry in entries if entry.kind == Entry.Kind.MESSAGE]
@@ -77,7 +84,11 @@ def items(room_id: int, entries: Sequence[Entry]) -> list[Item]:
         files[attachment.entry_id].append(attachment)
     cards = cards_of(room_id, Turn.objects.filter(entry__in=messages))
     posts = mail.posts(room_id, entries)
-    return [Item(entry, cards.get(entry.seq, []), files.get(entry.pk, []), posts.get(entry.seq)) for entry in entries]
+    removed = log.begins_after(room_id) if any(refers_to(entry) for entry in entries) else 0
+    return [
+        Item(entry, cards.get(entry.seq, []), files.get(entry.pk, []), posts.get(entry.seq), removed)
+        for entry in entries
+    ]
 
 
 def card(room_id: int, turn_id: int, *, whole: bool = False) -> Card | None:

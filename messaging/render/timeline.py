@@ -16,7 +16,7 @@ from messaging.render import mail
 from messaging.render.controls import Own
 from messaging.render.drawing import draw
 from messaging.render.markdown import markdown, mentions
-from messaging.render.reading import Item
+from messaging.render.reading import Item, refers_to
 from messaging.render.sections import INLINE, group
 from messaging.templatetags.look import when
 
@@ -36,6 +36,7 @@ def entry(item: Item, *, own: Own | None = None) -> SafeString:
         again=row.data.get("again"),
         changes=row.data.get("changes"),
         answers=row.parent_seq,
+        removed=refers_to(row) <= item.removed_through,
         to=mail.to(row, item.post) if item.post else "",
         behind=item.post.behind if item.post else "",
         about=mail.about(row) if row.kind == Entry.Kind.MESSAGE else "",

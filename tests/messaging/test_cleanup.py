@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from django.db import DatabaseError, transaction
+from django.test import Client
 from django.utils import timezone
 from pytest_django import DjangoCaptureOnCommitCallbacks, Settings
 
@@ -478,3 +479,22 @@ def test_a_limit_that_was_lifted_meanwhile_removes_nothing(limited: Kitchen) -> 
     say(limited, "one")
     keeps(limited.room, None)
     assert control.clean_room(limited.room.pk, later()) == 0
+
+
+# --- in the room
+
+
+def test_the_page_says_that_what_a_message_answers_was_removed(limited: Kitchen, client: Client) -> None:
+    turn = post.works(limited, limited.alice, "claude")
+    letter = post.send(limited, limited.claude, turn, "gemini", "the plan")
+    answer = post.reply(limited, limited.gemini, None, letter.seq, "I take it")
+    limited.daemon.end(turn)
+    client.force_login(limited.vera)
+    address = f"/rooms/{limited.room.pk}/"
+    assert f'answers <a href="?at={letter.seq}' in client.get(address).content.decode()
+    control.clean(after(letter, 2 * DAY + MICROSECOND))
+    page = client.get(address).content.decode()
+    assert f'id="e{answer.seq}"' in page
+    assert "answers a message that was removed" in page
+    assert "I take it" in page
+    assert f"?at={letter.seq}#" not in page
