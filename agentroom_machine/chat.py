@@ -17,6 +17,8 @@ from agentroom_machine.errors import Offline, Rejected, Trouble
 from agentroom_machine.profile import Profile, write_private
 
 Say = Callable[[str], None]
+_LONGEST_PAUSE = 3.0
+"""Seconds between two tries: somebody waits for what is read here."""
 _AT_ONCE = 1.0
 """Seconds within which an answer that time is over means that nobody waited for us."""
 
@@ -69,7 +71,7 @@ class Reader:
 
     async def follow(self) -> AsyncIterator[wire.ChatPage]:
         """What is there and what comes, as soon as it comes, without an end. Raises SwitchedOff."""
-        backoff = Backoff()
+        backoff = Backoff(_LONGEST_PAUSE)
         loop = asyncio.get_running_loop()
         while True:
             asked_at = loop.time()
@@ -115,7 +117,7 @@ async def first(reader: Reader, *, within: float) -> wire.ChatPage:
 
 async def send(client: Client, new: wire.ChatNew, *, key: str, within: float, said: Say) -> wire.ChatMessage:
     """Sends it once, however often that has to be tried. Raises Offline when it is still not known to be stored."""
-    backoff = Backoff()
+    backoff = Backoff(_LONGEST_PAUSE)
     away: Offline | None = None
     try:
         async with asyncio.timeout(within):

@@ -235,7 +235,7 @@ def test_a_limit_ends_following(agentroom: Cli, room: FakeChat) -> None:
     assert (printed(done), done.exit_code) == ([1, 2], 0)
 
 
-# --- going on where it ended -------------------------------------------------------------------------------------------
+# --- going on where it ended ----------------------------------------------------------------------------------------
 
 
 def test_resuming_goes_on_behind_what_was_printed(agentroom: Cli, room: FakeChat) -> None:
