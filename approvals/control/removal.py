@@ -12,7 +12,7 @@ from approvals.models import Approval, Mail, Turn, Undo
 from messaging import log, nudge
 from messaging.models import Attachment, Entry
 from rooms import membership
-from rooms.access import lock_rooms, owned_room, rights_changed, seated
+from rooms.access import lock_rooms, owned_room, seated
 from rooms.errors import Invalid, Refused
 from rooms.models import Connection, Room, User
 from rooms.rules import rule
@@ -83,8 +83,7 @@ def remove(room: Room, *, by: User) -> Loss:
     limits.keep_count(Turn.objects.filter(room=room))
     signed_in = Connection.objects.filter(room=room).exclude(grant_id="").values_list("grant_id", flat=True)
     membership.end_tokens(signed_in)
-    # Everybody's right ends, and open pages look: the feed finds no room and says so.
-    rights_changed(room.pk)
+    # Open pages look, find no room, and say so.
     nudge.room(room.pk)
     for rows in (
         Undo.objects.filter(turn__room=room), Approval.objects.filter(turn__room=room),
