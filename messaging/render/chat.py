@@ -187,7 +187,7 @@ def drawn(items: Sequence[Said], *, read_seq: int | None = None) -> SafeString:
         if entry.created_at.date() != day:
             day = entry.created_at.date()
             out.append(format_html('<li class="day"><h2>{}</h2></li>', when(entry.created_at, "day")))
-        if line_due and read_seq is not None and entry.seq > read_seq and not item.by.owner:
+        if line_due and read_seq is not None and entry.seq > read_seq and item.by.connection:
             line_due = False
             out.append('<li class="last-read" id="last-read"><span>Last read here</span></li>')
         out.append(message(item))

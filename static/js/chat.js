@@ -30,5 +30,12 @@ line.addEventListener("click", (event) => {
   answer(null);
   form.elements.body.focus();
 });
-form.addEventListener("agentroom:said", () => answer(null));
+form.addEventListener("agentroom:said", () => {
+  const of = form.elements.reply_to.value ? line.querySelector("strong").textContent : form.elements.topic.value.trim() || "general";
+  const { topic: only, hidden, still } = document.getElementById("timeline").dataset;
+  answer(null);
+  // To where it can be seen.
+  if ((only && only !== of) || hidden.split(" ").includes(of)) location.assign(`/chat/?topic=${encodeURIComponent(of)}`);
+  else if (still !== undefined) location.assign(only ? `/chat/?topic=${encodeURIComponent(only)}` : "/chat/");
+});
 form.elements.topic.addEventListener("change", () => { if (!form.elements.reply_to.value) answer(null); });

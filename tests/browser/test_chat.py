@@ -34,9 +34,7 @@ class Chat:
 
     @property
     def room(self) -> int:
-        query = (
-            "SELECT r.id FROM rooms_room r JOIN rooms_user u ON u.id = r.owner_id WHERE r.kind = ? AND username = ?"
-        )
+        query = "SELECT r.id FROM rooms_room r JOIN rooms_user u ON u.id = r.owner_id WHERE r.kind = ? AND username = ?"
         [(room,)] = self.live.stored.rows(query, "account", self.owner.handle)
         return int(room)
 
@@ -175,6 +173,20 @@ def test_the_owner_writes_and_answers_by_keyboard(chat: Chat, open_page: Open) -
         ("main", "git", True),
         ("Then begin.", "plan", True),
     ]
+
+
+def test_what_the_owner_writes_from_a_page_that_leaves_it_out_leads_to_it(chat: Chat, open_page: Open) -> None:
+    chat.say("first", topic="ci")
+    page = opened(chat, open_page, "/chat/?topic=ci")
+    page.get_by_label("Topic", exact=True).fill("plan")
+    page.locator("#body").fill("elsewhere")
+    page.locator("#body").press("Enter")
+    page.wait_for_url("**/chat/?topic=plan")
+    expect(page.locator(".entry", has_text="elsewhere")).to_be_visible()
+    page.goto(chat.live.url + "/chat/?q=first")
+    page.locator("#body").fill("from the search")
+    page.locator("#body").press("Enter")
+    expect(page.locator(".entry", has_text="from the search")).to_be_visible()
 
 
 def test_what_is_refused_stays_in_the_composer(chat: Chat, open_page: Open) -> None:

@@ -268,7 +268,7 @@ def test_the_same_form_twice_is_one_message(kitchen: Kitchen, alice: Client) -> 
 def test_no_file_is_taken_and_the_page_says_how_they_go(kitchen: Kitchen, alice: Client) -> None:
     page = alice.get("/chat/")
     assert 'type="file"' not in page.content.decode()
-    assert "Name a file by its path on the same machine, or by a commit." in text(page)
+    assert "Files go by their path on a machine, or by a commit." in text(page)
 
 
 # --- hostile words ----------------------------------------------------------------------------------------------------
