@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from datetime import timedelta
 from typing import Any
 from urllib.parse import urlencode
 
@@ -12,6 +13,7 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils import timezone
 from django.views.decorators.http import require_GET, require_POST, require_safe
 
 from messaging import chat, log
@@ -135,13 +137,19 @@ def switch(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 def keep(request: HttpRequest) -> HttpResponse:
+    """What goes sooner is said first: the second press, for the same number of days, is the one that counts."""
     user = person(request)
-    seat_of(user)
-    form = KeepForm(request.POST)
-    if form.is_valid() and form.settle(lambda: chat.keep_for(user, form.cleaned_data["days"])) is not None:
-        messages.success(request, "Saved.")
-        return redirect("chat_settings")
-    return settings_page(request, user, form)
+    room, form = seat_of(user).room, KeepForm(request.POST)
+    if not form.is_valid():
+        return settings_page(request, user, form)
+    days = form.cleaned_data["days"]
+    goes = older(room, days) if days and 0 < days < chat.kept_days(room) else 0
+    if goes and request.POST.get("confirmed") != str(days):
+        return settings_page(request, user, form, goes=goes, confirm=days)
+    if form.settle(lambda: chat.keep_for(user, days)) is None:
+        return settings_page(request, user, form)
+    messages.success(request, "Saved.")
+    return redirect("chat_settings")
 
 
 # --- what the pages need ----------------------------------------------------------------------------------------------
@@ -212,7 +220,13 @@ def answer(
     return render(request, "messaging/chat.html", context, status=status)
 
 
-def settings_page(request: HttpRequest, user: User, form: KeepForm | None = None) -> HttpResponse:
+def older(room: Room, days: int) -> int:
+    """How many messages were written more than so many days ago."""
+    before = timezone.now() - timedelta(days=days)
+    return drawing.messages(room.pk).filter(created_at__lt=before).count()
+
+
+def settings_page(request: HttpRequest, user: User, form: KeepForm | None = None, **more: Any) -> HttpResponse:
     room = seat_of(user).room
     form = form or KeepForm(initial={"days": room.retention_days})
     context = {
@@ -220,5 +234,6 @@ def settings_page(request: HttpRequest, user: User, form: KeepForm | None = None
         "form": form,
         "days": chat.kept_days(room),
         "connections": connections_of(user),
+        **more,
     }
     return render(request, "messaging/chat_settings.html", context, status=422 if form.errors else 200)

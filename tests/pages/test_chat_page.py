@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from datetime import timedelta
 from html import unescape
 from typing import Any
 
 import pytest
 from django.test import Client
+from django.utils import timezone
 
 from approvals import control
 from messaging import chat, log
@@ -379,6 +381,28 @@ def test_a_limit_of_ones_own_is_never_longer_than_the_servers(kitchen: Kitchen, 
     alice.post("/chat/settings/keep/", {"days": ""})
     room.refresh_from_db()
     assert room.retention_days is None
+
+
+def test_what_a_shorter_limit_deletes_is_said_first(
+    kitchen: Kitchen, laptop: Connection, alice: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as past:
+        then = timezone.now() - timedelta(days=5)
+        past.setattr("django.utils.timezone.now", lambda: then)
+        says(kitchen.alice, "old", by=laptop)
+    says(kitchen.alice, "new", by=laptop)
+
+    def kept() -> int | None:
+        return membership.account_chat(kitchen.alice).retention_days
+
+    asked = alice.post("/chat/settings/keep/", {"days": "3"})
+    assert "1 message is older than that and would be deleted within the hour, for good." in text(asked)
+    assert 'name="confirmed" value="3"' in asked.content.decode()
+    assert alice.post("/chat/settings/keep/", {"days": "2", "confirmed": "3"}).status_code == 200
+    assert kept() is None
+    assert alice.post("/chat/settings/keep/", {"days": "3", "confirmed": "3"}).status_code == 302
+    assert kept() == 3
+    assert alice.post("/chat/settings/keep/", {"days": "6"}).status_code == 302
 
 
 def test_connected_programs_are_listed_and_revoked(kitchen: Kitchen, laptop: Connection, alice: Client) -> None:
