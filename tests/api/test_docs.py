@@ -24,12 +24,13 @@ def test_the_guide_names_each_operation() -> None:
 
 
 def test_the_guides_calls_answer_as_it_shows(live: Live) -> None:
-    assert len(CALLS) == len(re.findall(r"\$ curl", TEXT)) == 7
+    assert len(CALLS) == len(re.findall(r"\$ curl", TEXT)) == 10
     with kitchen_of(live) as kitchen:
         environment = {
             "PATH": os.environ["PATH"],
             "AGENTROOM_URL": live.url,
             "AGENTROOM_TOKEN": kitchen.tokens["claude"],
+            "ACCOUNT_TOKEN": live.manage_json("token", "--account", "alice")["token"],
         }
         for command, shown in CALLS:
             done = subprocess.run(
