@@ -75,8 +75,9 @@ def test_the_page_says_what_is_lost_and_asks_for_the_name(kitchen: Kitchen, sign
     kitchen.ask(kitchen.bob, "@claude bake")
     alice, path = lately(signed_in(kitchen.alice), kitchen.alice), f"/rooms/{kitchen.room.pk}/delete/"
     page = text(alice.get(path))
-    assert "3 they see the room no more" in page
-    assert "1 waiting cancelled" in page
+    assert "3 people beside you they see the room no more" in page
+    assert "what waits is cancelled (1), what runs is stopped (0)" in page
+    assert f"/rooms/{kitchen.room.pk}/export.md" in alice.get(path).content.decode()
     assert Room.objects.filter(pk=kitchen.room.pk).exists()
     answer = alice.post(path, {"name": "kitchn"})
     assert answer.status_code == 422
@@ -141,6 +142,8 @@ def test_the_page_asks_for_each_room_and_chooses_nothing(kitchen: Kitchen, signe
     page = text(answer)
     assert "<b>cellar</b>" not in answer.content.decode()
     assert direct.name in page
+    assert answer.content.count(b"<li>") == answer.content.count(b"</li>")
+    assert "what runs on your agents" not in page
     assert "claude, codex leave every room" in page
     for room in Room.objects.filter(owner=kitchen.alice, kind="room"):
         assert selected(answer, f"room-{room.pk}") in ([], [""])

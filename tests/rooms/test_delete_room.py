@@ -96,6 +96,13 @@ def test_what_ran_is_stopped_what_waited_cancelled_and_the_machines_hear_it(
     assert f"user:{kitchen.charlie.pk}" not in nudged
 
 
+def test_open_pages_of_a_quiet_room_look_at_once(kitchen: Kitchen, monkeypatch: pytest.MonkeyPatch) -> None:
+    nudged: set[str] = set()
+    monkeypatch.setattr("messaging.nudge._after_commit", nudged.add)
+    delete(kitchen)
+    assert f"room:{kitchen.room.pk}" in nudged
+
+
 def test_what_its_machine_reports_afterwards_is_dropped_and_breaks_nothing(kitchen: Kitchen) -> None:
     running, _ = lived_in(kitchen)
     delete(kitchen)
