@@ -19,6 +19,8 @@ from agentroom_machine.profile import Profile, write_private
 Say = Callable[[str], None]
 _LONGEST_PAUSE = 3.0
 """Seconds between two tries: somebody waits for what is read here."""
+_BREATH = 0.2
+"""Seconds from one call to the next at least: where much is said, one call brings several messages."""
 _AT_ONCE = 1.0
 """Seconds within which an answer that time is over means that nobody waited for us."""
 
@@ -93,6 +95,7 @@ class Reader:
                 await backoff.pause()
             else:
                 backoff.reset()
+                await asyncio.sleep(0 if page.has_more else asked_at + _BREATH - loop.time())
 
     def _reached(self, page: wire.ChatPage) -> wire.ChatPage:
         new = [message for message in page.messages if message.number > self.cursor]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -193,6 +194,17 @@ def test_a_server_that_waits_for_nobody_is_not_asked_without_a_pause(agentroom: 
     room.waits = iter([nothing] * 1000)
     assert code(agentroom("wait", "--timeout", "0.6")) == 7
     assert len(room.asked) < 8
+
+
+def test_where_much_is_said_it_does_not_ask_for_each_message_by_itself(agentroom: Cli, room: FakeChat) -> None:
+    room.waits = iter([lambda: room.say("x")] * 1000)
+    began = time.monotonic()
+    assert len(printed(agentroom("read", "--follow", "--json", "--limit", "6"))) == 6
+    assert time.monotonic() - began > 0.9
+    room.page = 1
+    began = time.monotonic()
+    assert len(printed(agentroom("read", "--follow", "--json", "--limit", "6"))) == 6
+    assert time.monotonic() - began < 0.9, "what is there already comes at once"
 
 
 def test_a_chat_that_became_shorter_is_followed_on_and_said(agentroom: Cli, room: FakeChat) -> None:
