@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from datetime import timedelta
 from html import unescape
@@ -12,7 +13,7 @@ from django.test import Client
 from django.utils import timezone
 
 from approvals import control
-from messaging import chat, log
+from messaging import chat, feed, log
 from messaging.models import Entry
 from rooms import membership, rail
 from rooms.errors import Refused
@@ -326,6 +327,18 @@ def test_a_blanked_message_is_gone_from_the_page_and_from_its_answers(
     assert done.redirect_chain[-1][0] == f"/chat/?at={number}"
     assert "Blanked. Its hash stays" in entry(done, number)
     assert "hunter2" not in done.content.decode()
+
+
+def test_an_open_page_is_told_what_was_blanked(kitchen: Kitchen, laptop: Connection) -> None:
+    number = says(kitchen.alice, "password: hunter2", by=laptop)
+    room = membership.account_chat(kitchen.alice)
+    control.blank(kitchen.alice, room.pk, number)
+    seen = feed.look(room.pk, number)
+    assert seen is not None
+    [part] = json.loads(seen.frame.text)["parts"]
+    assert (part["id"], part["target"]) == (f"e{number}", "entries")
+    assert "Blanked. Its hash stays" in part["html"]
+    assert "hunter2" not in seen.frame.text
 
 
 # --- the switch, the limit, who is connected -----------------------------------------------------------------------
