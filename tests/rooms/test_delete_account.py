@@ -145,8 +145,9 @@ def test_nothing_is_chosen_for_a_room_and_nothing_happens_before_all_are(kitchen
             delete(kitchen.alice, rooms)
         assert refused.value.field in (f"room-{kitchen.room.pk}", f"room-{cellar.pk}")
     for seat in (kitchen.seat(kitchen.vera), kitchen.seat(kitchen.claude), kitchen.seat(kitchen.alice)):
-        with pytest.raises(Invalid):
+        with pytest.raises(Invalid) as refused:
             delete(kitchen.alice, {kitchen.room.pk: seat.pk, cellar.pk: control.DELETE})
+        assert refused.value.field == f"room-{kitchen.room.pk}"
     assert (User.objects.count(), Entry.objects.count(), AuditRecord.objects.count()) == rows
     assert User.objects.get(pk=kitchen.alice.pk).is_active
 
