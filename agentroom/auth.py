@@ -73,6 +73,15 @@ class Caller:
             raise NotFound(access.ABSENT)
         return seat
 
+    def chat(self) -> tuple[int, str]:
+        """Room and account of the chat that it reads, by one cheap question: what waits asks it again and again."""
+        rooms = _standing().filter(
+            pk=self.connection.pk, kind=Connection.Kind.ACCOUNT, user__owned_rooms__kind=Room.Kind.ACCOUNT
+        )
+        for found in rooms.values_list("user__owned_rooms", "user__username")[:1]:
+            return found
+        raise NotFound(access.ABSENT)
+
     def turn(self) -> Turn | None:
         """The running turn that it speaks from. Only a connection that the machine made has one."""
         by = self.connection

@@ -19,7 +19,7 @@ from agentroom.pool import Pool
 from messaging import chat, nudge
 from messaging.chat import Leave, Page
 from rooms.errors import Invalid, Refused
-from rooms.models import Room
+from rooms.models import Connection, Room
 
 logger = logging.getLogger(__name__)
 
@@ -34,6 +34,7 @@ BATCH = 50
 """Messages that end one wait at most; the rest lies behind its cursor."""
 
 Reason = Literal["messages", "timeout", "switched_off"]
+Progress = Callable[[float], Awaitable[None]]
 _run = Pool("waits", 4).run
 
 
@@ -51,7 +52,7 @@ async def wait(
     timeout: float,
     leave: Leave = chat.NOTHING,
     gone: asyncio.Future[Any] | None = None,
-    progress: Callable[[float], Awaitable[None]] | None = None,
+    progress: Progress | None = None,
 ) -> Waited | None:
     """The first messages behind ``after`` that the reader doesn't leave out, as soon as there is one.
 
@@ -61,29 +62,35 @@ async def wait(
     """
     if not 0 <= timeout <= LONGEST:
         raise Invalid(f"One wait lasts at most {LONGEST:g} seconds; then wait again from its cursor.", field="timeout")
+    began = asyncio.get_running_loop().time()
+    read = await _look(caller, max(0, after), leave)
+    if isinstance(read, Waited):
+        return read
+    room_id, page = read
+    left = timeout - (asyncio.get_running_loop().time() - began)
+    return await sleep(caller, room_id, page, timeout=left, leave=leave, gone=gone, progress=progress)
+
+
+async def sleep(
+    caller: auth.Caller,
+    room_id: int,
+    page: Page,
+    *,
+    timeout: float,
+    leave: Leave = chat.NOTHING,
+    gone: asyncio.Future[Any] | None = None,
+    progress: Progress | None = None,
+) -> Waited | None:
+    """The rest of a wait whose caller has read ``page`` of that chat just now; what ``wait`` returns."""
     loop = asyncio.get_running_loop()
     began = loop.time()
-    until = began + timeout
     watcher = _watcher(loop)
-    cursor = max(0, after)
-    while True:
-        try:
-            room_id, page = await _run(partial(_read, caller, cursor, leave))
-        except Refused as error:
-            if error.code != chat.SWITCHED_OFF:
-                raise
-            return Waited(Page([], after, has_more=False, latest_seq=after), "switched_off")
-        if page.messages:
-            return Waited(page, "messages")
-        cursor = page.cursor
-        if page.has_more:
-            continue
-        waiter = _Waiter(caller.connection.pk, caller.connection.user.username, cursor, leave, loop.create_future())
-        if watcher.joins(room_id, waiter):
-            break
+    waiter = await _join(watcher, caller, room_id, page, leave)
+    if isinstance(waiter, Waited):
+        return waiter
     try:
         while True:
-            left = until - loop.time()
+            left = began + timeout - loop.time()
             ends = [waiter.woken, *([gone] if gone is not None else [])]
             await asyncio.wait(ends, timeout=max(0, min(left, PROGRESS)), return_when=asyncio.FIRST_COMPLETED)
             if waiter.woken.done():
@@ -93,12 +100,39 @@ async def wait(
                 return waited
             if gone is not None and gone.done():
                 return None
-            if loop.time() >= until:
+            if loop.time() - began >= timeout:
                 return _over(waiter, "timeout")
             if progress is not None:
                 await progress(loop.time() - began)
     finally:
         watcher.leaves(room_id, waiter)
+
+
+async def _join(
+    watcher: _Watcher, caller: auth.Caller, room_id: int, page: Page, leave: Leave
+) -> _Waiter | Waited:  # fmt: skip
+    """Read on until there is nothing more, and sleep from there; or what there is already."""
+    while True:
+        if page.messages:
+            return Waited(page, "messages")
+        if not page.has_more:
+            name = caller.connection.user.username
+            waiter = _Waiter(caller.connection.pk, name, page.cursor, leave, watcher.loop.create_future())
+            if watcher.joins(room_id, waiter):
+                return waiter
+        read = await _look(caller, page.cursor, leave)
+        if isinstance(read, Waited):
+            return read
+        room_id, page = read
+
+
+async def _look(caller: auth.Caller, after: int, leave: Leave) -> tuple[int, Page] | Waited:
+    try:
+        return await _run(partial(_read, caller, after, leave))
+    except Refused as error:
+        if error.code != chat.SWITCHED_OFF:
+            raise
+        return Waited(Page([], after, has_more=False, latest_seq=after), "switched_off")
 
 
 def end_all() -> None:
@@ -108,10 +142,10 @@ def end_all() -> None:
 
 
 def _read(caller: auth.Caller, after: int, leave: Leave) -> tuple[int, Page]:
-    seat = caller.seat()
-    if caller.kind != "account":
+    if caller.kind != Connection.Kind.ACCOUNT:
         raise Refused("This connection speaks for an agent in a room. The chat belongs to connections of an account.")
-    return seat.room_id, chat.read(seat, after=after, limit=BATCH, leave=leave)
+    room_id, account = caller.chat()
+    return room_id, chat.page(room_id, account, after=after, limit=BATCH, leave=leave)
 
 
 @dataclass(eq=False, slots=True)

@@ -148,7 +148,14 @@ def _topic_of_answer(seat: Member, number: int, topic: str, *, connection: str, 
 
 def read(seat: Member, *, after: int = 0, limit: int = 50, leave: Leave = NOTHING, by_program: bool = True) -> Page:
     """What comes after that number, oldest first, without what the reader leaves out."""
-    head = Room.objects.filter(pk=seat.room_id).values_list("last_seq", "agent_chat", "anchor__seq").first()
+    return page(seat.room_id, seat.handle, after=after, limit=limit, leave=leave, by_program=by_program)
+
+
+def page(
+    room_id: int, account: str, *, after: int = 0, limit: int = 50, leave: Leave = NOTHING, by_program: bool = True
+) -> Page:
+    """As ``read``, for who has found out already whose chat it is."""
+    head = Room.objects.filter(pk=room_id).values_list("last_seq", "agent_chat", "anchor__seq").first()
     if head is None:
         raise NotFound(access.ABSENT)
     # The last number is read before the rows, so none is passed over; below what a clean-up took there is nothing.
@@ -161,14 +168,14 @@ def read(seat: Member, *, after: int = 0, limit: int = 50, leave: Leave = NOTHIN
     rows: list[Entry] = []
     for _ in range(WINDOWS):
         reach = min(last, cursor + log.WINDOW)
-        rows = list(_kept(seat.room_id, cursor, reach, leave)[: limit + 1])
+        rows = list(_kept(room_id, cursor, reach, leave)[: limit + 1])
         cursor = reach
         if rows or reach == last:
             break
     if len(rows) > limit:
         rows = rows[:limit]
         reach = rows[-1].seq
-    messages = [_message(entry, seat.handle, removed) for entry in rows]
+    messages = [_message(entry, account, removed) for entry in rows]
     return Page(messages, reach, reach < last, last)
 
 
@@ -209,8 +216,7 @@ def switch(owner: User, *, on: bool) -> Room:
 
 def most_days() -> int:
     """For how many days this server keeps a chat's messages at most."""
-    days: int = getattr(settings, "CHAT_RETENTION_DAYS", 14)
-    return days
+    return settings.CHAT_RETENTION_DAYS or 14
 
 
 def kept_days(room: Room) -> int:

@@ -50,7 +50,9 @@ Timeout = Annotated[
 class Wish:
     """What a call still waits for after its first look."""
 
-    after: int
+    room: int
+    page: chat.Page
+    """What it has read already, and found no message in."""
     timeout: float
     leave: chat.Leave
 
@@ -106,10 +108,11 @@ def wait(
     """
     # This is the look with which a wait begins. ``chat_wait`` goes on from here, in front of Django.
     leave = chat.Leave.of(skip_topics, skip_sessions)
-    page = chat.read(caller_of(request).seat(), after=after, leave=leave)
+    room, account = caller_of(request).chat()
+    page = chat.page(room, account, after=after, leave=leave)
     if page.messages:
         return heard(page, "messages")
-    request.wish = Wish(page.cursor, timeout, leave)  # type: ignore[attr-defined] # for chat_wait
+    request.wish = Wish(room, page, timeout, leave)  # type: ignore[attr-defined] # for chat_wait
     return heard(page, "timeout")
 
 

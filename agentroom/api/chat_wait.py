@@ -6,6 +6,7 @@ Each call begins with the documented operation itself, which looks who asks, for
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
 from functools import partial
 from io import BytesIO
@@ -18,12 +19,14 @@ from django.urls import resolve
 from agentroom import auth, waits
 from agentroom.api import api, chat, problems
 from agentroom.api.sync import Receive, Scope, Send
+from agentroom.callers import Callers
 from agentroom.pool import Pool
 from rooms.errors import RuleError
 
 PATH = "/api/chat/wait"
 
-_run = Pool("chat-wait", 4).run
+_pool = Pool("chat-wait", 4)
+_callers = Callers(_pool)
 
 
 async def chat_wait(scope: Scope, receive: Receive, send: Send) -> None:
@@ -32,13 +35,16 @@ async def chat_wait(scope: Scope, receive: Receive, send: Send) -> None:
     gone = asyncio.ensure_future(_hung_up(receive))
     try:
         request = ASGIRequest(scope, BytesIO())
-        answer = await _run(partial(_look, request))
+        with contextlib.suppress(auth.Unauthorised):  # the operation says so in its own words
+            header = request.headers.get("Authorization", "")
+            request.known_caller = await _callers.of(header)  # type: ignore[attr-defined] # for edge.Connection
+        answer = await _pool.run(partial(_look, request))
         wish: chat.Wish | None = getattr(request, "wish", None)
         if wish is not None:
             left = max(0.0, wish.timeout - (time.monotonic() - arrived))
             caller: auth.Caller = request.auth  # type: ignore[attr-defined] # set where the token is looked at
             try:
-                waited = await waits.wait(caller, after=wish.after, timeout=left, leave=wish.leave, gone=gone)
+                waited = await waits.sleep(caller, wish.room, wish.page, timeout=left, leave=wish.leave, gone=gone)
             except (RuleError, auth.Unauthorised) as error:
                 answer = problems.told(request, error)
             else:

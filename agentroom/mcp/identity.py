@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from contextvars import ContextVar
 from functools import partial
@@ -12,35 +11,11 @@ from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 
 from agentroom import auth
 from agentroom.mcp import pool
-from rooms import tokens
 
 T = TypeVar("T")
-KNOWN_FOR = 5.0
-"""Seconds for which a token counts as it was found. What it may do is read anew at every call all the same."""
 IN_SCOPE = "agentroom.caller"
 
 _current: ContextVar[auth.Caller] = ContextVar("caller")
-
-
-class Callers:
-    """The callers of the last seconds, by their token's hash."""
-
-    FORGET_ABOVE = 5000
-
-    def __init__(self) -> None:
-        self._known: dict[str, tuple[float, auth.Caller]] = {}
-
-    async def of(self, header: str) -> auth.Caller:
-        """Whose token the header carries; Unauthorised for nobody's."""
-        digest = tokens.digest(auth.bearer(header))
-        until, caller = self._known.get(digest, (0.0, None))
-        if caller is None or until < time.monotonic():
-            self._known.pop(digest, None)
-            caller = await pool.run(partial(auth.caller, header))
-            if len(self._known) > self.FORGET_ABOVE:
-                self._known.clear()
-            self._known[digest] = (time.monotonic() + KNOWN_FOR, caller)
-        return caller
 
 
 async def carry(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:

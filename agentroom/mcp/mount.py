@@ -18,9 +18,11 @@ from mcp.server.transport_security import TransportSecuritySettings
 from mcp_types import INVALID_REQUEST, ErrorData, JSONRPCError
 
 from agentroom import auth
+from agentroom.callers import Callers
 from agentroom.mcp import guards
 from agentroom.mcp.guards import Receive, Scope, Send
-from agentroom.mcp.identity import IN_SCOPE, Callers
+from agentroom.mcp.identity import IN_SCOPE
+from agentroom.mcp.pool import pool
 
 PATH = "/mcp"
 SCOPE = "agentroom"
@@ -33,7 +35,7 @@ class Mount:
     def __init__(self, servers: Mapping[str, MCPServer[Any]], path: str = PATH) -> None:
         self.path = path
         self._servers = servers
-        self._callers = Callers()
+        self._callers = Callers(pool)
         self._allowance = guards.Allowance()
         self._running: _Running | None = None
 

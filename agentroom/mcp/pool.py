@@ -7,4 +7,5 @@ from agentroom.pool import Pool
 THREADS = 8
 """Also the most database connections that ``/mcp`` holds in one process, however many agents wait."""
 
-run = Pool("mcp", THREADS).run
+pool = Pool("mcp", THREADS)
+run = pool.run
