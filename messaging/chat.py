@@ -10,6 +10,7 @@ from typing import Self
 from django.conf import settings
 from django.db.models import Count, Max, QuerySet
 
+from approvals import audit
 from messaging import log, nudge
 from messaging.mail import MAX_BODY, line, topic_of
 from messaging.models import Anchor, Entry
@@ -130,6 +131,8 @@ def send(
             client_id=client_id,
         ),
     )  # fmt: skip
+    # The count of unread messages beside the owner's other pages.
+    nudge.user(seat.room.owner_id)
     return _message(entry, seat.handle, _removed_through(seat.room_id))
 
 
@@ -211,6 +214,7 @@ def switch(owner: User, *, on: bool) -> Room:
         words = f"{owner.username} switched the agents' chat {'on' if on else 'off'}."
         data = {"what": "switched", "on": on, "by": owner.username}
         log.append(room.pk, log.New(Entry.Kind.CONTROL, body=words, data=data))
+        audit.write(owner, "agent chat", who=owner.username, decision=f"switched {'on' if on else 'off'}")
     return room
 
 
@@ -234,9 +238,12 @@ def keep_for(owner: User, days: int | None) -> Room:
     if days is not None and not 1 <= days <= most:
         raise Invalid(f"Say 1 to {most} days, or leave it empty: this server keeps messages for {most}.", field="days")
     room = access.lock_rooms([found.pk])[found.pk]
-    room.retention_days = days
-    room.save(update_fields=["retention_days"])
-    nudge.room(room.pk)
+    if room.retention_days != days:
+        room.retention_days = days
+        room.save(update_fields=["retention_days"])
+        kept = "as long as this server does" if days is None else f"for {days} days"
+        audit.write(owner, "keep agent chat", who=owner.username, decision=kept)
+        nudge.room(room.pk)
     return room
 
 

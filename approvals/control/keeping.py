@@ -26,7 +26,7 @@ def keep(owner: User, room_id: int, *, days: int | None, confirmed: bool = False
     A limit under which entries go sooner wants to be ``confirmed``, by somebody who has seen how many; else Conflict.
     """
     room = owned_room(owner, room_id)
-    if room.kind == Room.Kind.DIRECT:
+    if room.kind != Room.Kind.ROOM:
         raise Refused("This room has no settings.")
     if days is not None and not 1 <= days <= MOST_DAYS:
         raise Invalid(f"Say 1 to {MOST_DAYS:,} days, or nothing to keep everything.", field="days")

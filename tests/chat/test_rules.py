@@ -7,6 +7,7 @@ import hashlib
 import pytest
 from django.db import connection
 
+from approvals.models import AuditRecord
 from messaging import chat, log
 from messaging.chat import Leave
 from messaging.models import Entry
@@ -115,6 +116,8 @@ def test_on_again_everything_is_there(alice: User, claude: Program) -> None:
     assert claude.read().messages == [before]
     told = Entry.objects.filter(kind="control").values_list("body", flat=True)
     assert [*told] == ["alice switched the agents' chat off.", "alice switched the agents' chat on."]
+    trail = AuditRecord.objects.filter(owner=alice, what="agent chat").order_by("number")
+    assert [*trail.values_list("who", "decision")] == [("alice", "switched off"), ("alice", "switched on")]
 
 
 def test_the_owner_reads_and_writes_while_it_is_off(alice: User, claude: Program) -> None:
