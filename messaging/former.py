@@ -49,8 +49,10 @@ def _rename(entry: Entry, shown: dict[str, str], words: re.Pattern[str]) -> None
     for key in ("by", "handle"):
         if isinstance(data.get(key), str):
             data[key] = shown.get(data[key], data[key])
-    if entry.kind == Entry.Kind.TURN and isinstance(data.get("note"), str):
-        data["note"] = words.sub(instead, data["note"])
+    # Why a turn ended, and by which way mail came whose start is asked: the server's own words, too.
+    written = "note" if entry.kind == Entry.Kind.TURN else "short" if data.get("subject") == "start" else ""
+    if isinstance(data.get(written), str):
+        data[written] = words.sub(instead, data[written])
     if data.get("mentions"):
         data["mentions"] = [{**one, "handle": shown.get(one["handle"], one["handle"])} for one in data["mentions"]]
     entry.data = data

@@ -25,7 +25,7 @@ from agentroom_machine import wire
 from approvals import audit, consent, control, mailbox, turns
 from approvals.control import accounts
 from approvals.models import Approval, AuditRecord, Grant, Limit, Turn
-from messaging import chat, files, log, mail
+from messaging import chat, export, files, log, mail
 from messaging.models import Attachment, Entry, Recipient
 from messaging.render import reading, timeline
 from messaging.verify import verify
@@ -62,6 +62,11 @@ def shown(kitchen: Kitchen) -> str:
     """What the room's page shows of its timeline, to everybody."""
     seen = reading.newest(kitchen.room.pk, limit=200)
     return "".join(timeline.entry(item) for item in seen.items)
+
+
+def written(kitchen: Kitchen) -> str:
+    """The room as a member takes it away."""
+    return "".join(export.pages(kitchen.alice, kitchen.room.pk, export.as_line))
 
 
 def rows_of(of: type[Model]) -> Iterator[tuple[type[Model], str, object]]:
@@ -207,6 +212,18 @@ def test_what_it_decided_and_cancelled_is_nobody_elses(kitchen: Kitchen) -> None
     assert f'data-handle="{called(kitchen.dana)}"' in page
     assert 'data-handle="dana"' not in page
     assert "@dana you there?" in page, "what others wrote stays as they wrote it"
+
+
+def test_mail_that_came_through_its_name_says_former_member(kitchen: Kitchen) -> None:
+    control.set_grant(kitchen.alice, agent_id=kitchen.claude.pk, member_id=kitchen.seat(kitchen.bob).pk, level="always")
+    kitchen.ask(kitchen.bob, "@claude bake")
+    turn = Turn.objects.get(pk=kitchen.daemon.run())
+    claude = kitchen.seat(kitchen.claude)
+    turns.send(claude, turn, to=["gemini"], body="help me", client_id=key(), connection="connection:1")
+    assert "bob → claude → gemini" in written(kitchen)
+    delete(kitchen.bob)
+    assert "bob" not in written(kitchen)
+    assert f"{called(kitchen.bob)} → claude → gemini" in written(kitchen)
 
 
 def test_a_new_account_of_that_name_gets_and_is_nothing(kitchen: Kitchen) -> None:
