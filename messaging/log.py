@@ -247,7 +247,9 @@ def purge(room_id: int, through: int, *, now: datetime | None = None) -> int:
         for source, sha256 in Attachment.objects.filter(entry__in=lot).values_list("source", "sha256"):
             lost.add(files.path(source, sha256))
         for relation in Entry._meta.related_objects:
-            relation.related_model._default_manager.filter(**{f"{relation.field.name}__in": lot}).delete()
+            naming = relation.related_model._default_manager.filter(**{f"{relation.field.name}__in": lot})
+            if naming.exists():
+                naming.delete()
     with connection.cursor() as cursor:
         # One statement: Django would read every entry with its words first, to find what names it.
         cursor.execute("DELETE FROM messaging_entry WHERE room_id = %s AND seq <= %s", [room_id, seq])

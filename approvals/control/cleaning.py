@@ -142,14 +142,22 @@ def _step(room_id: int, now: datetime) -> Step:
     reach = retention.reach(room_id, before, most=SLICE)
     through, _ = _unheld(room_id, reach)
     limit = retention.days(room) or 0
+    here = Turn.objects.filter(room=room_id, entry__seq__lte=through)
+    if not here.exists():
+        return _purge(room_id, through, limit, now)
     if ended := _end(room_id, through, f"Its message is older than the {limit} days that this room keeps."):
         _tell(room_id, through, limit, ended)
         return Step(0, more=True)
+    limits.keep_count(here)
+    return _purge(room_id, through, limit, now)
+
+
+def _purge(room_id: int, through: int, days: int, now: datetime) -> Step:
     if unread := _unread(room_id, through):
-        _tell(room_id, through, limit, unread)
-    limits.keep_count(Turn.objects.filter(room=room_id, entry__seq__lte=through))
+        _tell(room_id, through, days, unread)
     removed = log.purge(room_id, through, now=now)
-    return Step(removed, more=removed > 0)
+    # Less than a slice: there the entries that stay begin.
+    return Step(removed, more=removed >= SLICE)
 
 
 def _unheld(room_id: int, through: int) -> tuple[int, int | None]:
