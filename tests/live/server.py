@@ -6,6 +6,7 @@ import json
 import signal
 import subprocess
 import sys
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -87,9 +88,13 @@ class Live:
             self.server.kill()
         self.stack.drop()
 
-    def manage(self, *args: str, given: str = "", code: int = 0) -> subprocess.CompletedProcess[str]:
+    def manage(
+        self, *args: str, given: str = "", code: int = 0, at: datetime | None = None
+    ) -> subprocess.CompletedProcess[str]:
+        """``at``: what its clock shows."""
+        program = ["manage.py"] if at is None else ["-m", "tests.live.later", at.isoformat()]
         done = subprocess.run(
-            [sys.executable, "manage.py", *args],
+            [sys.executable, *program, *args],
             env=self.environment,
             cwd=ROOT,
             input=given,
