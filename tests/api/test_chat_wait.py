@@ -15,8 +15,9 @@ from agentroom.asgi import application
 from messaging import chat
 from rooms import membership
 from rooms.models import Connection, User
-from tests.api.post import Caller
+from tests.api.post import Caller, by_hand
 from tests.api.test_chat import of, say
+from tests.approvals.kitchen import make_kitchen
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -112,6 +113,13 @@ async def test_a_wait_says_no_as_every_other_call_does() -> None:
     async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
         answer = await client.post("/api/chat/wait")
         assert (answer.status_code, answer.headers["allow"]) == (405, "GET")
+
+
+async def test_an_agents_connection_does_not_wait_here() -> None:
+    cache.clear()
+    kitchen = await sync_to_async(make_kitchen)()
+    answer = await wait(await sync_to_async(by_hand)(kitchen, kitchen.claude), timeout=20)
+    assert (answer.status_code, answer.json()["code"]) == (403, "no_account")
 
 
 async def test_who_hangs_up_is_waited_for_no_longer() -> None:
