@@ -212,9 +212,7 @@ def _clear(user: User, by: User) -> None:
     _forget(user, seats)
     _delete_what_is_theirs(user)
     _empty(user)
-    user_id = user.pk
-    transaction.on_commit(lambda: end_sessions(user_id), robust=True)
-    nudge.user(user_id)
+    transaction.on_commit(partial(end_sessions, user.pk), robust=True)
 
 
 def _end_agents(user: User, by: User) -> None:
