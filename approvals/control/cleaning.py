@@ -22,7 +22,7 @@ from rooms.rules import rule
 
 logger = logging.getLogger(__name__)
 
-SLICE = 500
+SLICE = 250
 """Entries that one transaction removes: whoever writes waits so long."""
 AT_ONCE = 20
 """Requests and questions that one transaction ends."""
