@@ -163,8 +163,11 @@ AT_LENGTH = "stir the soup, " * 40 + "and never salt it twice"
 
 
 def use(prompt: Prompt) -> list[Step]:
-    """Any tool by its name, without arguments."""
-    return [Step("", Other(prompt.words["tool"], {})), Step(f"It gave: {prompt.last_result}")]
+    """Any tool by its name, with the arguments that stand behind it as JSON."""
+    return [
+        Step("", Other(prompt.words["tool"], json.loads(prompt.words["arguments"] or "{}"))),
+        Step(f"It gave: {prompt.last_result}"),
+    ]
 
 
 def write(prompt: Prompt) -> list[Step]:
@@ -215,7 +218,7 @@ SCENES: dict[re.Pattern[str], Callable[[Prompt], list[Step]]] = {
     re.compile(r"Ask `(?P<question>[^`]+)` with `(?P<options>[^`]+)`"): ask,
     re.compile(r"Attempt (?P<calls>[A-Za-z0-9+/=]+)\."): attempt,
     re.compile(r"Wait for me"): hold,
-    re.compile(r"Use `(?P<tool>\w+)`"): use,
+    re.compile(r"Use `(?P<tool>\w+)`(?: with `(?P<arguments>[^`]+)`)?"): use,
     re.compile(r"Write `(?P<body>[^`]+)` to (?P<to>[a-z]+) about `(?P<subject>[^`]+)`"): write,
     re.compile(r"^Message (?P<number>\d+) from (?P<who>[^\n]+)\n> ", re.MULTILINE): answer,
 }
