@@ -9,6 +9,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_POST
 
 from approvals import control
+from messaging import retention
 from rooms import access, membership
 from rooms.errors import Refused
 from rooms.forms import InviteForm, RoomForm
@@ -91,6 +92,7 @@ def settings_page(
         "form": form,
         "invite_form": invite_form,
         "link": link,
+        "server_days": retention.server_days(room),
         "heirs": control.heirs(room),
         "invites": room.invites.select_related("created_by").order_by("-created_at")[:50],
     }
