@@ -27,7 +27,7 @@ from approvals.control import accounts
 from approvals.models import Approval, AuditRecord, Grant, Limit, Turn
 from messaging import chat, export, files, log, mail
 from messaging.models import Attachment, Entry, Recipient
-from messaging.render import reading, timeline
+from messaging.render import live, reading, timeline
 from messaging.verify import verify
 from rooms import membership, pruning, tokens
 from rooms.errors import Invalid, NotFound, Refused
@@ -224,6 +224,36 @@ def test_mail_that_came_through_its_name_says_former_member(kitchen: Kitchen) ->
     delete(kitchen.bob)
     assert "bob" not in written(kitchen)
     assert f"{called(kitchen.bob)} → claude → gemini" in written(kitchen)
+
+
+def test_open_pages_are_sent_no_name_that_is_nobodys(kitchen: Kitchen) -> None:
+    kitchen.ask(kitchen.alice, "@gemini bake")
+    turn = kitchen.turn(Entry.objects.filter(room=kitchen.room, kind="message").latest("seq"))
+    turns.answer(kitchen.dana, kitchen.question(turn).pk, verdict="once")
+    kitchen.danas.run()
+    cards, cursor = live.Cards(), 0
+
+    def frame() -> str:
+        nonlocal cursor
+        page = log.after(kitchen.room.pk, cursor)
+        before, cursor = cursor, page.cursor
+        return live.frame(kitchen.room.pk, before, cursor, page.entries, cards).text
+
+    assert "dana" in frame()
+    control.stop_turn(kitchen.dana, turn.pk)
+    kitchen.danas.end(turn.pk, "stopped")
+    delete(kitchen.dana)
+    told = frame()
+    assert "stopped" in told
+    assert f'by <span data-handle=\\"{called(kitchen.dana)}\\">' in told
+    assert 'data-handle=\\"dana\\"' not in told
+
+
+def test_agents_that_read_the_room_hear_no_name_that_is_nobodys(kitchen: Kitchen) -> None:
+    asked = kitchen.ask(kitchen.alice, "@bob look")
+    delete(kitchen.bob)
+    [line] = mailbox.history(kitchen.seat(kitchen.claude), after=asked.seq - 1).entries
+    assert line.to == [called(kitchen.bob)]
 
 
 def test_a_new_account_of_that_name_gets_and_is_nothing(kitchen: Kitchen) -> None:

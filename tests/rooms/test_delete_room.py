@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ from approvals.models import AuditRecord, Turn
 from messaging import files, log, mail
 from messaging.models import Attachment, Entry, Recipient
 from messaging.verify import verify
-from rooms import membership
+from rooms import access, membership
 from rooms.errors import Invalid, NotFound, Refused
 from rooms.models import Connection, Member, Room
 from rooms.tokens import digest
@@ -261,3 +261,25 @@ def test_what_comes_after_it_is_answered_with_absent(kitchen: Kitchen) -> None:
         with pytest.raises(NotFound):
             act()
     assert offer.turn_id in kitchen.daemon.sync().withdrawn
+
+
+def test_what_goes_between_a_look_and_a_lock_is_absent_too(kitchen: Kitchen, monkeypatch: pytest.MonkeyPatch) -> None:
+    stale, seat = Room.objects.get(pk=kitchen.room.pk), kitchen.seat(kitchen.bob).pk
+    delete(kitchen)
+    monkeypatch.setattr("approvals.control.rooms.owned_room", lambda user, room_id: stale)
+    with pytest.raises(NotFound):
+        control.transfer(kitchen.alice, kitchen.room.pk, seat)
+
+
+def test_a_report_that_comes_as_the_room_goes_is_dropped(kitchen: Kitchen, monkeypatch: pytest.MonkeyPatch) -> None:
+    running, _ = lived_in(kitchen)
+
+    def too_late(room_ids: Iterable[int]) -> object:
+        wanted = list(room_ids)
+        if Room.objects.filter(pk=kitchen.room.pk).exists():
+            delete(kitchen)
+        return access.lock_rooms(wanted)
+
+    monkeypatch.setattr("approvals.record.lock_rooms", too_late)
+    receipt = kitchen.daemon.tell(running.pk, wire.TextFact(part="1", text="baked"))
+    assert (receipt.acked, set(receipt.refused)) == (kitchen.daemon.n, {kitchen.daemon.n})
