@@ -14,6 +14,7 @@ from django.utils import timezone
 
 from approvals import consent, limits, turns
 from approvals.models import Approval, Mail, Turn, Undo
+from approvals.turns.asking import asker
 from messaging import files, log, nudge, retention
 from messaging.models import Attachment, Entry, Recipient
 from rooms.access import lock_rooms, seated
@@ -198,11 +199,11 @@ def _whole(rows: QuerySet[Turn]) -> list[Turn]:
 
 
 def _cancel(turn: Turn, through: int, why: str) -> str:
+    who = asker(turn) or "somebody"
     for approval in Approval.objects.filter(turn=turn, verdict=""):
         consent.end_undecided(approval.pk, Approval.Verdict.LAPSED)
     turns.end(turn, Turn.Status.CANCELLED, note=why)
     _carry_on(turn, through)
-    who = turn.entry.author.handle if turn.entry.author else "a"
     return f"{who}’s {'mail' if turn.cause == 'mail' else 'request'} to {turn.agent.handle}"
 
 
