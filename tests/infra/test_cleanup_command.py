@@ -38,12 +38,14 @@ def kitchen(db: None, monkeypatch: pytest.MonkeyPatch) -> Kitchen:
         turns.ask(kitchen.bob, kitchen.room.pk, body="see", client_id=key(), files=attached)
     kitchen.ask(kitchen.bob, "@claude bake")
     files.store(source, [b"nobody named me"])
+    fresh, _ = files.store(source, [b"on its way"])
     seat = Member.objects.select_related("room", "user").get(
         room=membership.account_chat(kitchen.alice), user=kitchen.alice
     )
     chat.send(seat, body="hello", client_id=key(), connection="connection:1f2e3d4c")
     then = timezone.now() + timedelta(days=20)
     monkeypatch.setattr("django.utils.timezone.now", lambda: then)
+    os.utime(files.path(source, fresh), (then.timestamp(), then.timestamp()))
     kitchen.ask(kitchen.bob, "young")
     return kitchen
 
