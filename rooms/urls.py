@@ -2,7 +2,20 @@ from __future__ import annotations
 
 from django.urls import path
 
-from rooms.views import account, agents, connections, grants, home, join, keeping, links, machines, people, removal, rooms
+from rooms.views import (
+    account,
+    agents,
+    connections,
+    grants,
+    home,
+    join,
+    keeping,
+    links,
+    machines,
+    people,
+    removal,
+    rooms,
+)
 
 urlpatterns = [
     path("", home.home, name="home"),
