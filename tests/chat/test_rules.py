@@ -95,6 +95,17 @@ def test_a_session_name_is_one_line_of_a_hundred_characters(claude: Program) -> 
         claude.send("x", session="a" * 101)
 
 
+def test_a_connection_that_ended_speaks_for_nobody_while_another_does(
+    alice: User, claude: Program, codex: Program
+) -> None:
+    known = claude.caller
+    membership.revoke_connection(alice, claude.connection.pk)
+    for ask in (known.seat, known.chat):
+        with pytest.raises(NotFound):
+            ask()
+    assert codex.caller.chat() == (codex.seat.room_id, "alice")
+
+
 # --- F4: the switch
 
 

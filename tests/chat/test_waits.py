@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 from asgiref.sync import sync_to_async
-from django.db import connections
+from django.db import connections, transaction
 from django.utils import timezone
 
 from agentroom import auth, waits
@@ -196,7 +197,13 @@ async def test_another_accounts_words_wake_nobody(reader: Program) -> None:
 
 async def test_a_burst_comes_in_pieces_that_join(writer: Program, reader: Program) -> None:
     task = await waiting(reader)
-    await do(lambda: [writer.send(f"{n}") for n in range(130)])
+
+    def at_once() -> None:
+        with transaction.atomic():
+            for n in range(130):
+                writer.send(f"{n}")
+
+    await do(at_once)
     got: list[str] = []
     page = (await ended(task)).page
     while True:
@@ -205,6 +212,33 @@ async def test_a_burst_comes_in_pieces_that_join(writer: Program, reader: Progra
             break
         page = (await ended(await waiting(reader, after=page.cursor))).page
     assert got == [f"{n}" for n in range(130)]
+
+
+async def test_what_was_shown_to_others_between_its_read_and_its_sleep_is_not_passed_over(
+    writer: Program, reader: Program, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read = waits._read
+    has_read, may_sleep = threading.Event(), threading.Event()
+
+    def held_up(*args: Any) -> Any:
+        result = read(*args)
+        has_read.set()
+        may_sleep.wait(10)
+        return result
+
+    others = await waiting(writer, leave=Leave.of([], ["writer"]))
+    caller = await do(lambda: reader.caller)
+    monkeypatch.setattr(waits, "_read", held_up)
+    task = asyncio.create_task(waits.wait(caller, after=0, timeout=5))
+    assert await asyncio.to_thread(has_read.wait, 10)
+    sent = await do(lambda: writer.send("in between"))
+    assert waits._current is not None
+    [here] = waits._current._chats.values()
+    while here.seen < sent.number:
+        await asyncio.sleep(0.005)
+    may_sleep.set()
+    assert bodies((await ended(task)).page) == ["in between"]
+    others.cancel()
 
 
 async def test_an_hour_is_refused_and_so_is_the_thousand_and_first_wait(
