@@ -126,7 +126,7 @@ def delete_account(
             if chosen not in {seat.pk for seat in heirs(room)}:
                 words = "Choose somebody who sits in the room and may write."
                 raise Invalid(words, field=f"room-{room.pk}")
-            transfer(user, room.pk, chosen)
+            transfer(user, room.pk, chosen, recently=recently)
     _clear(user, by)
 
 

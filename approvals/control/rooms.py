@@ -7,6 +7,7 @@ from datetime import datetime
 from django.utils import timezone
 
 from approvals import audit
+from approvals.control.removal import SIGN_IN
 from approvals.control.waiting import cancel_all
 from approvals.models import Turn
 from messaging import log, nudge
@@ -66,8 +67,10 @@ def heirs(room: Room) -> list[Member]:
 
 
 @rule
-def transfer(owner: User, room_id: int, member_id: int) -> Room:
+def transfer(owner: User, room_id: int, member_id: int, *, recently: bool) -> Room:
     """Hand a room over to somebody who sits in it and may write. Agents, grants and turns keep their own owners.
+
+    Its owner has ``recently`` signed in: whoever gets it may delete it.
 
     The old owner's open invite links end: who comes in is the new owner's to say. A guest's end of time is lifted.
     """
@@ -78,6 +81,8 @@ def transfer(owner: User, room_id: int, member_id: int) -> Room:
             if room.kind == Room.Kind.DIRECT
             else "Your agents' chat stays yours."
         )
+    if not recently:
+        raise Refused(SIGN_IN)
     room = lock_rooms([room.pk])[room.pk]
     if room.owner_id != owner.pk:
         raise Conflict("The room was handed over meanwhile.")

@@ -25,7 +25,10 @@ def room_transfer(request: HttpRequest, room_id: int) -> HttpResponse:
     access.owned_room(user, room_id)
     if not chosen.isascii() or not chosen.isdigit() or len(chosen) > 18:
         raise Invalid("Choose to whom the room goes.", field="to")
-    room = control.transfer(user, room_id, int(chosen))
+    recently = sign_in.recently(request, user)
+    if not recently:
+        return _sign_in_first(user, reverse("room_settings", args=[room_id]))
+    room = control.transfer(user, room_id, int(chosen), recently=recently)
     messages.success(request, f"{room.name} is {room.owner.username}’s now.")
     return redirect("room", room_id)
 
@@ -82,7 +85,7 @@ def account_delete(request: HttpRequest) -> HttpResponse:
 
 
 def _sign_in_first(user: User, back: str) -> HttpResponse:
-    """Send whoever deletes something to sign in once more and back to the page. Nothing is decided."""
+    """Send whoever gives something away for good to sign in once more and back to the page. Nothing is decided."""
     url = sign_in.again(user, back)
     if not url:
         raise Refused(control.SIGN_IN)

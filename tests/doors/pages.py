@@ -95,7 +95,7 @@ DOORS = [
     get("rooms/<int:room_id>/people/", SEATED),
     post("rooms/<int:room_id>/read/", SEATED, {"seq": "1"}),
     post("rooms/<int:room_id>/messages/", "in 404 403 ok ok ok", {"body": "hello", "client_id": "c"}),
-    post("rooms/<int:room_id>/transfer/", OWNS_THE_ROOM, {"to": "{bobs_seat}"}),
+    post("rooms/<int:room_id>/transfer/", "in 404 403 403 403 403", {"to": "{bobs_seat}"}),
     get("rooms/<int:room_id>/delete/", OWNS_THE_ROOM),
     post("rooms/<int:room_id>/delete/", "in 404 403 403 403 403", {"name": "kitchen"}),
     post("rooms/<int:room_id>/leave/", "in 404 ok ok ok 403"),

@@ -49,6 +49,9 @@ def test_a_room_is_handed_over_on_its_settings_page(kitchen: Kitchen, signed_in:
     alice, path = signed_in(kitchen.alice), f"/rooms/{kitchen.room.pk}/"
     page = text(alice.get(f"{path}settings/"))
     assert "Hand over" in page
+    assert alice.post(f"{path}transfer/", {"to": str(kitchen.seat(kitchen.bob).pk)}).status_code in {302, 403}
+    assert Room.objects.get(pk=kitchen.room.pk).owner == kitchen.alice, "who signed in long ago signs in first"
+    lately(alice, kitchen.alice)
     answer = alice.post(f"{path}transfer/", {"to": str(kitchen.seat(kitchen.bob).pk)}, follow=True)
     assert "kitchen is bob’s now." in text(answer)
     assert alice.get(f"{path}settings/").status_code == 403

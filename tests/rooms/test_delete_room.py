@@ -268,7 +268,7 @@ def test_what_goes_between_a_look_and_a_lock_is_absent_too(kitchen: Kitchen, mon
     delete(kitchen)
     monkeypatch.setattr("approvals.control.rooms.owned_room", lambda user, room_id: stale)
     with pytest.raises(NotFound):
-        control.transfer(kitchen.alice, kitchen.room.pk, seat)
+        control.transfer(kitchen.alice, kitchen.room.pk, seat, recently=True)
 
 
 def test_a_report_that_comes_as_the_room_goes_is_dropped(kitchen: Kitchen, monkeypatch: pytest.MonkeyPatch) -> None:

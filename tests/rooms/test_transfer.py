@@ -18,7 +18,7 @@ from tests.approvals.kitchen import Kitchen
 
 
 def hand_over(kitchen: Kitchen) -> Room:
-    return control.transfer(kitchen.alice, kitchen.room.pk, kitchen.seat(kitchen.bob).pk)
+    return control.transfer(kitchen.alice, kitchen.room.pk, kitchen.seat(kitchen.bob).pk, recently=True)
 
 
 def test_the_new_owner_invites_and_removes_and_the_old_one_does_not(kitchen: Kitchen) -> None:
@@ -93,7 +93,7 @@ def test_only_who_sits_there_and_may_write_can_get_it(kitchen: Kitchen) -> None:
     ]
     for seat in unfit:
         with pytest.raises(Invalid):
-            control.transfer(kitchen.alice, kitchen.room.pk, seat)
+            control.transfer(kitchen.alice, kitchen.room.pk, seat, recently=True)
     membership.set_active(kitchen.bob, active=False)
     with pytest.raises(Invalid):
         hand_over(kitchen)
@@ -104,19 +104,25 @@ def test_nobody_but_its_owner_hands_it_over(kitchen: Kitchen) -> None:
     seat = kitchen.seat(kitchen.bob).pk
     for user in (kitchen.bob, kitchen.vera, kitchen.dana):
         with pytest.raises(Refused):
-            control.transfer(user, kitchen.room.pk, seat)
+            control.transfer(user, kitchen.room.pk, seat, recently=True)
     with pytest.raises(NotFound):
-        control.transfer(kitchen.charlie, kitchen.room.pk, seat)
+        control.transfer(kitchen.charlie, kitchen.room.pk, seat, recently=True)
+
+
+def test_who_has_not_signed_in_lately_gives_nothing_away(kitchen: Kitchen) -> None:
+    with pytest.raises(Refused, match="15 minutes"):
+        control.transfer(kitchen.alice, kitchen.room.pk, kitchen.seat(kitchen.bob).pk, recently=False)
+    assert Room.objects.get(pk=kitchen.room.pk).owner == kitchen.alice
 
 
 def test_talks_of_two_and_the_chat_stay_where_they_are(kitchen: Kitchen) -> None:
     direct = membership.direct_room(kitchen.bob, kitchen.claude.pk)
     keeper = kitchen.seat(kitchen.alice, direct)
     with pytest.raises(Refused):
-        control.transfer(kitchen.bob, direct.pk, keeper.pk)
+        control.transfer(kitchen.bob, direct.pk, keeper.pk, recently=True)
     chat = membership.account_chat(kitchen.alice)
     with pytest.raises(Refused):
-        control.transfer(kitchen.alice, chat.pk, kitchen.seat(kitchen.alice, chat).pk)
+        control.transfer(kitchen.alice, chat.pk, kitchen.seat(kitchen.alice, chat).pk, recently=True)
 
 
 def test_what_was_handed_over_meanwhile_is_not_handed_over_again(
@@ -126,4 +132,4 @@ def test_what_was_handed_over_meanwhile_is_not_handed_over_again(
     hand_over(kitchen)
     monkeypatch.setattr("approvals.control.rooms.owned_room", lambda user, room_id: stale)
     with pytest.raises(Conflict):
-        control.transfer(kitchen.alice, kitchen.room.pk, kitchen.seat(kitchen.dana).pk)
+        control.transfer(kitchen.alice, kitchen.room.pk, kitchen.seat(kitchen.dana).pk, recently=True)
