@@ -34,6 +34,7 @@ LONG = (
     "tests/test_doors.py",
     "tests/approvals/test_consent_machine.py",
     "tests/machine/test_loop.py",
+    "tests/chat/",
 )
 APART = (
     "tests/test_up.py",
