@@ -26,6 +26,7 @@ from agentroom_machine.daemon.processes import Tree
 from agentroom_machine.danger.tools import OWN_SERVER
 from agentroom_machine.errors import Trouble
 from agentroom_machine.runtimes.launch import Launch, NotReady, codex_hook_command, shown_name
+from agentroom_machine.runtimes.notes import notes
 
 _ANSWER_WITHIN = 90
 """Seconds for a runtime to begin or find a session; none of those seen needs five."""
@@ -208,6 +209,8 @@ class Runtime:
         mail = self._mail
         servers = [schema.McpServerStdio(name=OWN_SERVER, command=mail.command, args=mail.args, env=[])] if mail else []
         at = {"cwd": str(self.cwd), "mcp_servers": cast(Any, servers), **self.launch.meta}
+        if self.launch.told_notes and (told := await asyncio.to_thread(notes, self.cwd)):
+            at["systemPrompt"] = {"append": told}
         sessions = capabilities.session_capabilities
         if record and sessions and sessions.resume is not None:
             with contextlib.suppress(RequestError):

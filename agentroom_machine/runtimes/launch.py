@@ -18,6 +18,8 @@ from agentroom_machine.errors import Trouble
 HOOK_SOCKET = "AGENTROOM_HOOK"
 """Variable that tells the hook program where the daemon listens."""
 HOOK_PROGRAM = Path(__file__).parent.parent / "hook_program.py"
+CLAUDE_PLUGIN = Path(__file__).parent / "claude_plugin"
+"""A folder of Claude Code's own kind, with the hook that puts every call to us."""
 _KEPT_BACK = {
     "SSH_AUTH_SOCK", "SSH_AGENT_PID", "GPG_AGENT_INFO", "GH_TOKEN", "GITHUB_TOKEN", "GITLAB_TOKEN", "GL_TOKEN",
     "BITBUCKET_TOKEN", "NPM_TOKEN", "NODE_AUTH_TOKEN", "PYPI_TOKEN", "TWINE_PASSWORD", "UV_PUBLISH_TOKEN",
@@ -65,6 +67,8 @@ class Launch:
     """Files outside of the working directory that the runtime must be able to write."""
     codex_settings: tuple[str, ...] = ()
     """Settings that count only from Codex's own command line."""
+    told_notes: bool = False
+    """What the repository says in words is told with the session: the runtime reads none of it by itself."""
     verbatim: bool = True
     """The runtime takes the text of a prompt as it is."""
 
@@ -113,34 +117,25 @@ def _claude(agent: wire.AgentConfig, around: Surroundings) -> Launch:
                 ],
                 "disableBypassPermissionsMode": "disable",
                 "disableAutoMode": "disable",
-            }
+            },
+            "strictPluginOnlyCustomization": ["hooks"],
         },
+        # A repository's settings would run what they name (hooks, helpers for keys), and send the runtime's key to an
+        # address of theirs, unseen. Its owner's hooks would run as unseen; so ours comes by a plugin.
+        "settingSources": ["user"],
+        "plugins": [{"type": "local", "path": str(CLAUDE_PLUGIN)}],
         "settings": {
             "disableAllHooks": False,
             # What Claude Code writes down for itself would be readable in every other room.
             "autoMemoryEnabled": False,
-            "hooks": {
-                "PreToolUse": [
-                    {
-                        "matcher": "*",
-                        "hooks": [
-                            {
-                                "type": "command",
-                                "command": sys.executable,
-                                "args": ["-I", str(HOOK_PROGRAM)],
-                                "timeout": 86400,
-                                "onFailure": "block",
-                            }
-                        ],
-                    }
-                ]
-            },
         },
     }  # fmt: skip
     if agent.model:
         options["model"] = agent.model
     env = agent_environment(around.environ) | {
         HOOK_SOCKET: around.socket,
+        "AGENTROOM_HOOK_PYTHON": sys.executable,
+        "AGENTROOM_HOOK_PROGRAM": str(HOOK_PROGRAM),
         "CLAUDE_CODE_DISABLE_AUTO_MEMORY": "1",
         # Else the tools for mail may be there only after a search that nothing makes the model do.
         "ENABLE_TOOL_SEARCH": "false",
@@ -149,7 +144,7 @@ def _claude(agent: wire.AgentConfig, around: Surroundings) -> Launch:
         # Its sandbox keeps sockets there, whose paths have room for about a hundred characters.
         env["TMPDIR"] = "/tmp"  # noqa: S108 - everybody's, as it would be without the variable
     meta = {"claudeCode": {"options": options}}
-    return Launch("claude", [program], env, mode="default", meta=meta, hook=True)
+    return Launch("claude", [program], env, mode="default", meta=meta, hook=True, told_notes=True)
 
 
 def codex_hook_command() -> str:
