@@ -14,12 +14,12 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Literal
 
-from agentroom import auth
+from agentroom import account_chat, auth
 from agentroom.pool import Pool
 from messaging import chat, nudge
 from messaging.chat import Leave, Page
 from rooms.errors import Invalid, Refused
-from rooms.models import Connection, Room
+from rooms.models import Room
 
 logger = logging.getLogger(__name__)
 
@@ -35,7 +35,9 @@ BATCH = 50
 
 Reason = Literal["messages", "timeout", "switched_off"]
 Progress = Callable[[float], Awaitable[None]]
-_run = Pool("waits", 4).run
+_readers = Pool("waits", 4)
+_watchers = Pool("watcher", 1)
+"""Apart, so that who still reads on holds up nobody who sleeps."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,9 +87,11 @@ async def sleep(
     loop = asyncio.get_running_loop()
     began = loop.time()
     watcher = _watcher(loop)
-    waiter = await _join(watcher, caller, room_id, page, leave)
+    waiter = await _join(
+        watcher, caller, room_id, page, leave, lambda: loop.time() - began < timeout and not _left(gone)
+    )
     if isinstance(waiter, Waited):
-        return waiter
+        return None if _left(gone) else waiter
     try:
         while True:
             left = began + timeout - loop.time()
@@ -98,7 +102,7 @@ async def sleep(
                 if waited is None:
                     raise auth.Unauthorised("connection")
                 return waited
-            if gone is not None and gone.done():
+            if _left(gone):
                 return None
             if loop.time() - began >= timeout:
                 return _over(waiter, "timeout")
@@ -108,10 +112,14 @@ async def sleep(
         watcher.leaves(room_id, waiter)
 
 
+def _left(gone: asyncio.Future[Any] | None) -> bool:
+    return gone is not None and gone.done()
+
+
 async def _join(
-    watcher: _Watcher, caller: auth.Caller, room_id: int, page: Page, leave: Leave
-) -> _Waiter | Waited:  # fmt: skip
-    """Read on until there is nothing more, and sleep from there; or what there is already."""
+    watcher: _Watcher, caller: auth.Caller, room_id: int, page: Page, leave: Leave, still: Callable[[], bool]
+) -> _Waiter | Waited:
+    """Read on until there is nothing more, and sleep from there; or what there is already, or how far it came."""
     while True:
         if page.messages:
             return Waited(page, "messages")
@@ -120,6 +128,8 @@ async def _join(
             waiter = _Waiter(caller.connection.pk, name, page.cursor, leave, watcher.loop.create_future())
             if watcher.joins(room_id, waiter):
                 return waiter
+        elif not still():
+            return Waited(page, "timeout")
         read = await _look(caller, page.cursor, leave)
         if isinstance(read, Waited):
             return read
@@ -128,7 +138,7 @@ async def _join(
 
 async def _look(caller: auth.Caller, after: int, leave: Leave) -> tuple[int, Page] | Waited:
     try:
-        return await _run(partial(_read, caller, after, leave))
+        return await _readers.run(partial(account_chat.read, caller, after=after, limit=BATCH, leave=leave))
     except Refused as error:
         if error.code != chat.SWITCHED_OFF:
             raise
@@ -139,13 +149,6 @@ def end_all() -> None:
     """End every wait of this process as if its time were over: the server stops, and they wait again elsewhere."""
     if _current is not None:
         _current.end_all()
-
-
-def _read(caller: auth.Caller, after: int, leave: Leave) -> tuple[int, Page]:
-    if caller.kind != Connection.Kind.ACCOUNT:
-        raise Refused("This connection speaks for an agent in a room. The chat belongs to connections of an account.")
-    room_id, account = caller.chat()
-    return room_id, chat.page(room_id, account, after=after, limit=BATCH, leave=leave)
 
 
 @dataclass(eq=False, slots=True)
@@ -258,7 +261,7 @@ class _Watcher:
         asked = {waiter for room_id in seen for waiter in self._chats[room_id].waiters}
         accounts = {room_id: next(iter(self._chats[room_id].waiters)).account for room_id in seen}
         connections = {waiter.connection for waiter in asked}
-        looks, standing = await _run(partial(_looked, seen, accounts, connections))
+        looks, standing = await _watchers.run(partial(_looked, seen, accounts, connections))
         for room_id in seen:
             if room_id in self._chats:
                 self._show(room_id, asked, looks[room_id], standing)
@@ -283,13 +286,14 @@ class _Watcher:
 
 
 def _looked(seen: dict[int, int], accounts: dict[int, str], connections: set[int]) -> tuple[dict[int, _Look], set[int]]:
-    standing = auth.standing(connections)
     looks = dict.fromkeys(seen, _Look(on=False, page=None))
     for room in Room.objects.filter(pk__in=list(seen)).only("last_seq", "agent_chat"):
+        # Up to the number that stood there when the chat was on, and no further.
         new = room.agent_chat and room.last_seq > seen[room.pk]
-        page = chat.fresh(room.pk, accounts[room.pk], seen[room.pk]) if new else None
+        page = chat.fresh(room.pk, accounts[room.pk], seen[room.pk], room.last_seq) if new else None
         looks[room.pk] = _Look(room.agent_chat, page)
-    return looks, standing
+    # Rights last: what was written after a connection had ended is not shown to it.
+    return looks, auth.standing(connections)
 
 
 _current: _Watcher | None = None

@@ -100,6 +100,8 @@ class Reader:
     def _reached(self, page: wire.ChatPage) -> wire.ChatPage:
         new = [message for message in page.messages if message.number > self.cursor]
         if page.cursor < self.cursor:
+            # The server gave what comes behind its own end.
+            new = list(page.messages)
             self._said(f"The chat ends before {self.cursor}, where this reader was: reading on from {page.cursor}.")
         self.cursor = page.cursor
         return page.model_copy(update={"messages": new})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Self
@@ -27,6 +27,8 @@ MOST = 100
 """Messages on one page."""
 WINDOWS = 5
 """So many windows of ``log.WINDOW`` numbers one read looks through at most before it has a message to give."""
+MOST_TEXT = 250_000
+"""Characters on one page, but for a single longer message: what is sent, drawn and held at once."""
 MAX_SESSION = 100
 LARGEST = 2**63 - 1
 """The largest number that a column holds."""
@@ -75,15 +77,28 @@ class Leave:
     @classmethod
     def of(cls, topics: Iterable[str] = (), sessions: Iterable[str] = ()) -> Self:
         """Invalid for what is no topic, and for far too many."""
-        named = frozenset(topic_of(topic) for topic in topics)
-        called = frozenset(line(name, "session", most=MAX_SESSION) for name in sessions)
-        for found, field in ((named, "skip_topics"), (called, "skip_sessions")):
-            if len(found) > MOST_LEFT_OUT:
-                raise Invalid(f"Leave out at most {MOST_LEFT_OUT}.", field=field)
-        return cls(named, called)
+        return cls(
+            _each(topics, topic_of, "skip_topics"),
+            _each(sessions, lambda name: line(name, "session", most=MAX_SESSION), "skip_sessions"),
+        )
 
     def leaves(self, message: Message) -> bool:
         return message.topic in self.topics or message.session in self.sessions
+
+
+def _each(names: Iterable[str], read: Callable[[str], str], field: str) -> frozenset[str]:
+    found = set()
+    for name in names:
+        # An unset variable would leave out everything without a name, the owner's words too.
+        if not name.strip():
+            raise Invalid("Name what to leave out: it is empty.", field=field)
+        try:
+            found.add(read(name))
+        except Invalid as error:
+            raise Invalid(error.detail, field=field) from None
+    if len(found) > MOST_LEFT_OUT:
+        raise Invalid(f"Leave out at most {MOST_LEFT_OUT}.", field=field)
+    return frozenset(found)
 
 
 NOTHING = Leave()
@@ -120,6 +135,8 @@ def send(
         words = f"A message holds at most {MAX_BODY:,} characters. Put the rest into a file and send its path."
         raise Invalid(words, field="body")
     client_id = line(client_id, "client_id")
+    if not client_id:
+        raise Invalid("Give the call a key, or none.", field="client_id")
     topic = topic.strip() and topic_of(topic)
     if reply_to is not None:
         topic = _topic_of_answer(seat, reply_to, topic, connection=connection, client_id=client_id)
@@ -141,7 +158,7 @@ def _topic_of_answer(seat: Member, number: int, topic: str, *, connection: str, 
     # What was stored by this very call may have outlived what it answers.
     before = stored.filter(author=seat, connection=connection, client_id=client_id, parent_seq=number).first()
     parent = stored.filter(seq=number).first() if 0 < number <= LARGEST else None
-    about = before if client_id and before is not None else parent
+    about = before if before is not None else parent
     if about is None:
         raise NotFound(f"There is no message {number} in the chat, or not any more.", field="reply_to")
     if topic and topic != about.topic:
@@ -175,23 +192,32 @@ def page(
         cursor = reach
         if rows or reach == last:
             break
-    if len(rows) > limit:
-        rows = rows[:limit]
-        reach = rows[-1].seq
+    kept = _fitting(rows, limit)
+    if len(kept) < len(rows):
+        rows, reach = kept, kept[-1].seq
     messages = [_message(entry, account, removed) for entry in rows]
     return Page(messages, reach, reach < last, last)
 
 
-def fresh(room_id: int, account: str, after: int) -> Page:
-    """What comes after that number for everybody who waits for it; whose right it is, is asked by whoever calls."""
-    last = Room.objects.filter(pk=room_id).values_list("last_seq", flat=True).first() or 0
+def fresh(room_id: int, account: str, after: int, last: int) -> Page:
+    """What lies between two numbers for everybody who waits for it; whose right it is, is asked by whoever calls."""
     reach = min(last, after + log.WINDOW)
     removed = _removed_through(room_id)
     rows = list(_kept(room_id, after, reach, NOTHING)[: MOST + 1])
-    if len(rows) > MOST:
-        rows = rows[:MOST]
-        reach = rows[-1].seq
+    kept = _fitting(rows, MOST)
+    if len(kept) < len(rows):
+        rows, reach = kept, kept[-1].seq
     return Page([_message(entry, account, removed) for entry in rows], reach, reach < last, last)
+
+
+def _fitting(rows: list[Entry], most: int) -> list[Entry]:
+    """As many of them as a page holds, but one at least."""
+    text = 0
+    for count, entry in enumerate(rows):
+        text += len(entry.body)
+        if count >= most or (count and text > MOST_TEXT):
+            return rows[:count]
+    return rows
 
 
 def topics(seat: Member) -> list[Topic]:

@@ -119,9 +119,9 @@ def append(room_id: int, *new: New) -> list[Entry]:
         body_hash = content_hash(item.subject, item.body, item.data)
         key = (item.author.pk if item.author else None, item.connection, item.client_id)
         if item.client_id and (old := known.get(key)) is not None:
-            about = (item.kind, item.topic, item.ticket, item.parent_seq)
+            about = (item.kind, item.topic, item.ticket, item.parent_seq, item.session)
             if (old.body_hash, old.room_id) != (body_hash, room_id) or about != (
-                old.kind, old.topic, old.ticket, old.parent_seq,
+                old.kind, old.topic, old.ticket, old.parent_seq, old.session,
             ):  # fmt: skip
                 raise Conflict("The same client_id was used before with another content.", field="client_id")
             result.append(old)

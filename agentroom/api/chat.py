@@ -9,10 +9,11 @@ from django.http import HttpRequest
 from ninja import Header, Query, Router
 from ninja import Status as Answered
 
+from agentroom import account_chat
 from agentroom.api import chat_shapes as shapes
 from agentroom.api.document import CHAT, READS, WRITES
 from agentroom.api.edge import Connection, only_what_it_knows
-from agentroom.api.mail import After, Limit, by, caller_of, fresh_key
+from agentroom.api.mail import After, Limit, caller_of, fresh_key
 from agentroom.waits import LONGEST
 from messaging import chat
 from messaging.chat import MOST_LEFT_OUT
@@ -66,9 +67,9 @@ class Wish:
 def send(request: HttpRequest, body: shapes.NewChatMessage, idempotency_key: Key = "") -> Answered[shapes.ChatMessage]:
     """To everything that is connected to your account, and to its owner. It is stored when the call returns."""
     caller = caller_of(request)
-    message = chat.send(
-        caller.seat(), body=body.body, topic=body.topic, reply_to=body.reply_to, session=body.session,
-        client_id=idempotency_key or fresh_key(), connection=by(caller),
+    message = account_chat.send(
+        caller, body=body.body, topic=body.topic, reply_to=body.reply_to, session=body.session,
+        client_id=idempotency_key or fresh_key(),
     )  # fmt: skip
     return Answered(201, shapes.ChatMessage.model_validate(message))
 
@@ -88,7 +89,8 @@ def read(
     What you leave out stays for others, and for you: ask again without leaving it out.
     """
     leave = chat.Leave.of(skip_topics, skip_sessions)
-    return shapes.ChatPage.model_validate(chat.read(caller_of(request).seat(), after=after, limit=limit, leave=leave))
+    _, page = account_chat.read(caller_of(request), after=after, limit=limit, leave=leave)
+    return shapes.ChatPage.model_validate(page)
 
 
 @router.get(
@@ -108,8 +110,7 @@ def wait(
     """
     # This is the look with which a wait begins. ``chat_wait`` goes on from here, in front of Django.
     leave = chat.Leave.of(skip_topics, skip_sessions)
-    room, account = caller_of(request).chat()
-    page = chat.page(room, account, after=after, leave=leave)
+    room, page = account_chat.read(caller_of(request), after=after, leave=leave)
     if page.messages:
         return heard(page, "messages")
     request.wish = Wish(room, page, timeout, leave)  # type: ignore[attr-defined] # for chat_wait

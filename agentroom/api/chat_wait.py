@@ -50,7 +50,8 @@ async def chat_wait(scope: Scope, receive: Receive, send: Send) -> None:
             else:
                 if waited is None:
                     return
-                answer.content = _content(request, waited)
+                # A large answer is not written in the loop in which everybody waits.
+                answer.content = await _pool.run(partial(_content, request, waited))
         await _send(send, answer)
     finally:
         gone.cancel()

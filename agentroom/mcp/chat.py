@@ -10,9 +10,9 @@ from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 from pydantic import Field
 
-from agentroom import auth, waits
+from agentroom import account_chat, auth, waits
 from agentroom.mcp import identity, results, words
-from agentroom.mcp.tools import ADDS, READS, Key, by, key, said
+from agentroom.mcp.tools import ADDS, READS, Key, key, said
 from messaging import chat
 from messaging.chat import Leave
 from rooms.errors import RuleError
@@ -43,10 +43,9 @@ def add(server: MCPServer[Any]) -> None:
         idempotency_key: Key = "",
     ) -> results.ChatMessage:
         def send(caller: auth.Caller) -> results.ChatMessage:
-            message = chat.send(
-                caller.seat(), body=body, topic=topic, reply_to=reply_to, session=session,
-                client_id=key(idempotency_key), connection=by(caller),
-            )  # fmt: skip
+            message = account_chat.send(
+                caller, body=body, topic=topic, reply_to=reply_to, session=session, client_id=key(idempotency_key)
+            )
             return results.ChatMessage.model_validate(message)
 
         return await _act(identity.act(send))
@@ -60,7 +59,8 @@ def add(server: MCPServer[Any]) -> None:
     ) -> results.ChatPage:
         def read(caller: auth.Caller) -> results.ChatPage:
             leave = Leave.of(skip_topics, skip_sessions)
-            return results.ChatPage.model_validate(chat.read(caller.seat(), after=after, limit=limit, leave=leave))
+            _, page = account_chat.read(caller, after=after, limit=limit, leave=leave)
+            return results.ChatPage.model_validate(page)
 
         return await _act(identity.act(read))
 

@@ -65,6 +65,9 @@ def by(caller: auth.Caller) -> str:
 
 
 def key(given: str) -> str:
+    """What the call is known by; Invalid for one that can't be seen."""
+    if given and not given.strip():
+        raise Invalid("Give the call a key, or none.", field="client_id")
     return given or secrets.token_urlsafe(16)
 
 

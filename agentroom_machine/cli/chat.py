@@ -202,7 +202,7 @@ def _asked(
         raise click.UsageError("Give --after or --resume, not both.")
     skip = [("skip_topics", _sound(topic)) for topic in topics]
     skip += [("skip_sessions", _sound(name)) for name in sessions]
-    if not all(name for _, name in skip):
+    if not all(name.strip() for _, name in skip):
         # An unset variable would leave out everything without a name, the owner's words too.
         raise click.UsageError("Name what to leave out: it is empty.")
     place = None

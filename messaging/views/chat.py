@@ -26,6 +26,7 @@ from rooms.errors import Conflict, Invalid, NotFound
 from rooms.forms import PageForm
 from rooms.models import Connection, Member, Room, User
 
+MOST_TOPICS = 100
 HIDDEN = "chat_hidden"
 """Where the browser's session keeps the topics that it does not show."""
 MOST_HIDDEN = 100
@@ -182,11 +183,15 @@ def connections_of(user: User | None) -> list[Connection]:
 
 
 def column(seat: Member, view: drawing.View) -> dict[str, Any]:
-    known = chat.topics(seat)
+    every = chat.topics(seat)
+    # A program may make a topic for each build: the newest are shown, and those that this browser asks about.
+    asked = view.hidden | {view.topic}
+    known = every[:MOST_TOPICS] + [topic for topic in every[MOST_TOPICS:] if topic.name in asked]
     return {
         "seat": seat,
         "view": view,
         "topics": known,
+        "more_topics": len(every) - len(known),
         "shown": [topic for topic in known if topic.name not in view.hidden],
         "hidden": [topic for topic in known if topic.name in view.hidden],
         "connections": connections_of(seat.user),

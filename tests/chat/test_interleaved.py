@@ -28,7 +28,7 @@ from tests.chat.programs import Program
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timeout(400)]
 EXAMPLES = int(os.environ.get("CHAT_EXAMPLES", "40"))
-TOPICS, SESSIONS = ("general", "oven", "builds"), ("claude", "codex", "")
+TOPICS, SESSIONS = ("general", "oven", "builds"), ("claude", "codex", "gemini")
 _accounts = itertools.count()
 
 
@@ -97,7 +97,7 @@ async def _play(wanted: list[Leave], order: list[tuple[str, Any, Any]]) -> None:
     for what, one, other in order:
         match what:
             case "send":
-                sent.append(await do(writer.send)(f"{len(sent)}", topic=one, session=other or " "))
+                sent.append(await do(writer.send)(f"{len(sent)}", topic=one, session=other))
             case "read" if readers[one].wait is None:
                 reader = readers[one]
                 reader.take(await do(reader.program.read)(reader.cursor, other, reader.leave))
@@ -152,10 +152,10 @@ WRITERS, MESSAGES = 4, 60
 
 def test_all_at_once_each_reader_gets_what_was_stored_once_and_in_order() -> None:
     owner = membership.make_person("alice")
-    writers = [Program(owner, name) for name in ("claude", "codex", "gemini", "")]
+    writers = [Program(owner, name) for name in ("claude", "codex", "gemini", "front")]
     readers = [
         Reader(Program(owner), leave)
-        for leave in (chat.NOTHING, Leave.of(["builds"]), Leave.of([], ["claude"]), Leave.of(["oven"], ["codex", ""]))
+        for leave in (chat.NOTHING, Leave.of(["builds"]), Leave.of([], ["claude"]), Leave.of(["oven"], ["codex", "gemini"]))
     ]
     dice = random.Random(7)
     plan = [[(dice.choice(TOPICS), n) for n in range(MESSAGES)] for _ in writers]

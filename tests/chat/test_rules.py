@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable
+from typing import Any
 
 import pytest
 from django.db import connection
 
+from agentroom import account_chat
 from approvals.models import AuditRecord
 from messaging import chat, log
 from messaging.chat import Leave
 from messaging.models import Entry
-from rooms import membership
+from rooms import access, membership
 from rooms.errors import Conflict, Invalid, NotFound, Refused
 from rooms.models import Member, Room, User
 from tests.chat.programs import Program, bodies, numbers
@@ -221,11 +224,14 @@ def test_session_names_are_left_out_exactly(name: str, kept: int, claude: Progra
 
 def test_nothing_follows_a_list_of_topics() -> None:
     assert set(Leave.__slots__) == {"topics", "sessions"}
-    for topics in (["Not plain"], [f"t{n}" for n in range(101)]):
-        with pytest.raises(Invalid):
+    for topics in (["Not plain"], [""], [" "], [f"t{n}" for n in range(101)]):
+        with pytest.raises(Invalid) as refusal:
             Leave.of(topics)
-    with pytest.raises(Invalid):
-        Leave.of([], ["x" * 101])
+        assert refusal.value.field == "skip_topics"
+    for sessions in (["x" * 101], [""], [" "]):  # an unset variable would leave out the owner's words
+        with pytest.raises(Invalid) as refusal:
+            Leave.of([], sessions)
+        assert refusal.value.field == "skip_sessions"
 
 
 def test_a_page_without_a_message_still_goes_on(claude: Program, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -312,12 +318,68 @@ def test_text_only_and_not_too_much(claude: Program) -> None:
 def test_the_same_key_is_the_same_message_and_with_other_words_a_conflict(claude: Program, codex: Program) -> None:
     first = claude.send("hello", key="k")
     assert claude.send("hello", key="k").number == first.number
-    for other in ({"body": "other"}, {"body": "hello", "topic": "oven"}, {"body": "hello", "reply_to": first.number}):
+    others: list[dict[str, Any]] = [
+        {"body": "other"}, {"body": "hello", "topic": "oven"}, {"body": "hello", "reply_to": first.number},
+        {"body": "hello", "session": "another"},
+    ]  # fmt: skip
+    for other in others:
         with pytest.raises(Conflict):
             claude.send(key="k", **other)
     # Another connection's keys are its own.
     assert codex.send("hello", key="k").number != first.number
     assert len(claude.read().messages) == 2
+
+
+def test_a_key_that_cannot_be_seen_is_none_and_refused(claude: Program) -> None:
+    with pytest.raises(Invalid) as refusal:
+        claude.send("hello", key="  ")
+    assert refusal.value.field == "client_id"
+
+
+def test_a_page_holds_so_much_text_and_one_message_at_least(claude: Program) -> None:
+    for n in range(12):
+        claude.send(f"{n}" + "x" * 45_000)
+    got: list[str] = []
+    cursor, pages = 0, 0
+    while True:
+        page = claude.read(cursor)
+        assert 1 <= len(page.messages) <= 5
+        got += [body[:-45_000] for body in bodies(page)]
+        cursor, pages = page.cursor, pages + 1
+        if not page.has_more:
+            break
+    assert (got, pages) == ([f"{n}" for n in range(12)], 3)
+    assert len(chat.fresh(claude.seat.room_id, "alice", 0, 12).messages) == 5
+
+
+def test_a_connection_that_ends_while_the_chat_is_locked_writes_nothing(
+    alice: User, claude: Program, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known, lock = claude.caller, access.lock_rooms
+
+    def revoked_meanwhile(rooms: Iterable[int]) -> dict[int, Room]:
+        membership.revoke_connection(alice, claude.connection.pk)
+        return lock(rooms)
+
+    monkeypatch.setattr(access, "lock_rooms", revoked_meanwhile)
+    with pytest.raises(NotFound):
+        account_chat.send(known, body="too late", client_id="k")
+    assert not Entry.objects.filter(kind="message").exists()
+
+
+def test_a_connection_that_ends_while_a_page_is_read_gets_none(
+    alice: User, claude: Program, codex: Program, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known, page = claude.caller, chat.page
+
+    def revoked_meanwhile(*args: Any, **options: Any) -> chat.Page:
+        membership.revoke_connection(alice, claude.connection.pk)
+        codex.send("for who is still there")
+        return page(*args, **options)
+
+    monkeypatch.setattr(chat, "page", revoked_meanwhile)
+    with pytest.raises(NotFound):
+        account_chat.read(known)
 
 
 def test_what_the_owner_blanked_says_so(claude: Program) -> None:

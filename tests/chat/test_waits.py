@@ -12,8 +12,8 @@ from asgiref.sync import sync_to_async
 from django.db import connections, transaction
 from django.utils import timezone
 
-from agentroom import auth, waits
-from messaging import chat, nudge
+from agentroom import account_chat, auth, waits
+from messaging import chat, log, nudge
 from messaging.chat import Leave
 from rooms import membership
 from rooms.errors import Invalid, Refused
@@ -171,6 +171,58 @@ async def test_revoked_in_the_instant_of_a_message_it_gets_nothing(
         await ended(task)
 
 
+async def test_what_is_written_after_the_look_at_the_switch_is_not_shown(
+    alice: User, writer: Program, reader: Program, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    task = await waiting(reader)
+    fresh = chat.fresh
+
+    def switched_off_meanwhile(*args: Any) -> chat.Page:
+        chat.switch(alice, on=False)
+        chat.send(writer.seat, body="after", client_id="k", connection=chat.BY_OWNER, by_program=False)
+        return fresh(*args)
+
+    monkeypatch.setattr(chat, "fresh", switched_off_meanwhile)
+    await do(lambda: writer.send("before"))
+    assert bodies((await ended(task)).page) == ["before"]
+
+
+async def test_what_is_written_after_a_connection_ended_is_not_shown_to_it(
+    alice: User, writer: Program, reader: Program, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    task = await waiting(reader)
+    fresh = chat.fresh
+
+    def revoked_meanwhile(*args: Any) -> chat.Page:
+        membership.revoke_connection(alice, reader.connection.pk)
+        return fresh(*args)
+
+    monkeypatch.setattr(chat, "fresh", revoked_meanwhile)
+    await do(lambda: writer.send("for the others"))
+    with pytest.raises(auth.Unauthorised):
+        await ended(task)
+
+
+async def test_who_leaves_out_a_long_past_is_answered_in_time(
+    writer: Program, reader: Program, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(log, "WINDOW", 1)
+
+    def long_past() -> None:
+        with transaction.atomic():
+            for n in range(400):
+                writer.send(f"{n}", topic="builds")
+
+    await do(long_past)
+    page = await do(lambda: reader.read(0, leave=Leave.of(["builds"])))
+    assert page.has_more, "one read does not get through it"
+    caller = await do(lambda: reader.caller)
+    waited = await waits.wait(caller, after=0, timeout=0.01, leave=Leave.of(["builds"]))
+    assert waited is not None
+    assert (waited.reason, waited.page.messages, waited.page.has_more) == ("timeout", [], True)
+    assert 0 < waited.page.cursor < waited.page.latest_seq, "it says how far it came"
+
+
 async def test_who_hangs_up_or_is_cut_off_leaves_nothing_behind(writer: Program, reader: Program) -> None:
     gone: asyncio.Future[None] = asyncio.get_running_loop().create_future()
     task = await waiting(reader, gone=gone)
@@ -217,18 +269,18 @@ async def test_a_burst_comes_in_pieces_that_join(writer: Program, reader: Progra
 async def test_what_was_shown_to_others_between_its_read_and_its_sleep_is_not_passed_over(
     writer: Program, reader: Program, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    read = waits._read
+    read = account_chat.read
     has_read, may_sleep = threading.Event(), threading.Event()
 
-    def held_up(*args: Any) -> Any:
-        result = read(*args)
+    def held_up(*args: Any, **options: Any) -> Any:
+        result = read(*args, **options)
         has_read.set()
         may_sleep.wait(10)
         return result
 
     others = await waiting(writer, leave=Leave.of([], ["writer"]))
     caller = await do(lambda: reader.caller)
-    monkeypatch.setattr(waits, "_read", held_up)
+    monkeypatch.setattr(account_chat, "read", held_up)
     task = asyncio.create_task(waits.wait(caller, after=0, timeout=5))
     assert await asyncio.to_thread(has_read.wait, 10)
     sent = await do(lambda: writer.send("in between"))

@@ -71,13 +71,14 @@ class FakeChat:
         if during is None:
             return model(wire.ChatHeard(**found.model_dump(), reason="switched_off"))
         during()
-        found = self._page(request)
+        # Whoever asked for what lies behind the end waits at the end that there was.
+        found = self._page(request, found.cursor)
         return model(wire.ChatHeard(**found.model_dump(), reason="messages" if found.messages else "timeout"))
 
-    def _page(self, request: httpx.Request) -> wire.ChatPage:
+    def _page(self, request: httpx.Request, after: int | None = None) -> wire.ChatPage:
         asked = request.url.params
         last = self.messages[-1].number if self.messages else 0
-        after = min(int(asked["after"]), last)
+        after = min(int(asked["after"]) if after is None else after, last)
         behind = [message for message in self.messages if message.number > after]
         page = [
             m

@@ -220,6 +220,14 @@ def test_a_chat_that_became_shorter_is_followed_on_and_said(agentroom: Cli, room
     assert "reading on from 3" in done.stderr
 
 
+def test_who_stands_behind_the_end_gets_what_comes_next(agentroom: Cli, room: FakeChat) -> None:
+    room.say("one")
+    room.waits = iter([lambda: room.say("two")])
+    done = agentroom("wait", "--json", "--after", "100")
+    assert printed(done) == [2]
+    assert "reading on from 2" in done.stderr
+
+
 @pytest.mark.parametrize("command", [["read"], ["read", "--follow"], ["wait"], ["send", "hello"]])
 @pytest.mark.parametrize(("how", "ends"), [("on", 6), ("known", 4)])
 def test_it_ends_with_words_and_a_code_of_its_own(

@@ -152,6 +152,19 @@ def test_topics_are_listed_with_their_counts_and_one_is_shown_alone(
     assert "Only the topic ci" in text(alone)
 
 
+def test_of_very_many_topics_the_newest_are_listed_and_the_rest_is_counted(
+    kitchen: Kitchen, laptop: Connection, alice: Client
+) -> None:
+    for n in range(103):
+        says(kitchen.alice, f"{n}", by=laptop, topic=f"build-{n}")
+    alice.post("/chat/topics/hide/", {"topic": "build-1", "hidden": "yes"})
+    page = alice.get("/chat/topics/")
+    names = re.findall(r'name="topic" value="(build-\d+)"', page.content.decode())
+    assert names == [f"build-{n}" for n in range(102, 2, -1)] + ["build-1"]
+    assert "2 more, with nothing new for longer" in text(page)
+    assert "build-0" in text(alice.get("/chat/?topic=build-0"))
+
+
 def test_a_hidden_topic_stays_stored_and_comes_back(kitchen: Kitchen, laptop: Connection, alice: Client) -> None:
     noise = says(kitchen.alice, "ping", by=laptop, topic="noise")
     word = says(kitchen.alice, "hello", by=laptop)
