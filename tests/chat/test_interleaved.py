@@ -155,7 +155,12 @@ def test_all_at_once_each_reader_gets_what_was_stored_once_and_in_order() -> Non
     writers = [Program(owner, name) for name in ("claude", "codex", "gemini", "front")]
     readers = [
         Reader(Program(owner), leave)
-        for leave in (chat.NOTHING, Leave.of(["builds"]), Leave.of([], ["claude"]), Leave.of(["oven"], ["codex", "gemini"]))
+        for leave in (
+            chat.NOTHING,
+            Leave.of(["builds"]),
+            Leave.of([], ["claude"]),
+            Leave.of(["oven"], ["codex", "gemini"]),
+        )
     ]
     dice = random.Random(7)
     plan = [[(dice.choice(TOPICS), n) for n in range(MESSAGES)] for _ in writers]
