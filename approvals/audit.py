@@ -33,7 +33,8 @@ def write(
     """Add a line to the owner's trail. ``who`` and ``in_name_of`` are handles as they are now."""
     owner_id = owner if isinstance(owner, int) else owner.pk
     if connection.features.has_select_for_update:
-        User.objects.select_for_update().only("pk").get(pk=owner_id)
+        # Whoever commits a row that names this person looks at theirs: that must not wait for us.
+        User.objects.select_for_update(no_key=True).only("pk").get(pk=owner_id)
     last = AuditRecord.objects.filter(owner_id=owner_id).order_by("-number").first()
     record = AuditRecord(
         owner_id=owner_id, number=last.number + 1 if last else 1, room=clean(room), agent=agent.handle if agent else "",

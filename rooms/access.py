@@ -73,11 +73,14 @@ class Locked(dict[int, Room]):
         raise NotFound(ABSENT)
 
 
-def lock_rooms(room_ids: Iterable[int]) -> Locked:
-    """Lock these rooms' rows in id order, so that two rules can't wait for each other."""
+def lock_rooms(room_ids: Iterable[int], *, going: bool = False) -> Locked:
+    """Lock these rooms' rows in id order, so that two rules can't wait for each other.
+
+    ``going``: they may be deleted, so nobody may commit a row that names them either.
+    """
     rooms = Room.objects.filter(pk__in=set(room_ids)).order_by("pk")
     if connection.features.has_select_for_update:
-        rooms = rooms.select_for_update()
+        rooms = rooms.select_for_update(no_key=not going)
     return Locked({room.pk: room for room in rooms})
 
 
@@ -85,7 +88,7 @@ def lock_machine(machine_id: int) -> Machine:
     """Lock a machine's row; always after the rooms'."""
     machines = Machine.objects.filter(pk=machine_id)
     if connection.features.has_select_for_update:
-        machines = machines.select_for_update()
+        machines = machines.select_for_update(no_key=True)
     machine = machines.first()
     if machine is None:
         raise NotFound(ABSENT)

@@ -147,7 +147,7 @@ def sweep() -> int:
 
 @rule
 def _clear_again(user: User) -> None:
-    lock_rooms(_rooms_of(user))
+    lock_rooms(_rooms_of(user), going=True)
     _clear(User.objects.get(pk=user.pk), user)
 
 
@@ -158,10 +158,10 @@ def _others(user: User) -> QuerySet[User]:
 def _locked(user: User) -> User:
     """The account as it is now, with every room that it has to do with locked, then its own row."""
     before = _rooms_of(user)
-    lock_rooms(before)
+    lock_rooms(before, going=True)
     rows = User.objects.filter(pk=user.pk, gone_at=None)
     if connection.features.has_select_for_update:
-        rows = rows.select_for_update()
+        rows = rows.select_for_update(no_key=True)
     found = rows.first()
     if found is None:
         raise NotFound("This account is gone.")

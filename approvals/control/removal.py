@@ -63,7 +63,7 @@ def delete_room(owner: User, room_id: int, *, name: str, recently: bool) -> Loss
         raise Refused("Your agents' chat goes with your account, and not without it.")
     if not recently:
         raise Refused(SIGN_IN)
-    room = lock_rooms([room.pk])[room.pk]
+    room = lock_rooms([room.pk], going=True)[room.pk]
     if " ".join(name.split()) != room.name:
         raise Invalid("Write the room's name as it stands here.", field="name")
     return remove(room, by=owner)

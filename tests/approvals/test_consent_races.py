@@ -12,8 +12,10 @@ from django.db import connections
 
 from approvals import control, turns
 from approvals.models import Approval, Grant, Turn
+from rooms import membership
 from rooms.errors import RuleError
-from tests.approvals.kitchen import Kitchen, key, make_kitchen
+from rooms.models import Room, User
+from tests.approvals.kitchen import Kitchen, join, key, make_kitchen
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timeout(300)]
 ROUNDS = 8
@@ -116,6 +118,20 @@ def test_an_approval_covers_the_mail_that_was_read_and_no_more(round_: int) -> N
         assert [offer.body for offer in offers] == ["harmless"]
     else:
         assert offers == []
+
+
+def test_two_who_ask_each_others_agents_in_two_rooms_never_wait_for_each_other() -> None:
+    kitchen = make_kitchen()
+    cellar = membership.create_room(kitchen.dana, name="cellar")
+    join(cellar, kitchen.alice)
+    membership.add_agent(kitchen.dana, cellar.pk, kitchen.gemini.pk)
+
+    def thirty(asker: User, room: Room, words: str) -> Callable[[], Any]:
+        return lambda: [kitchen.ask(asker, words, room) for _ in range(30)]
+
+    came = both(thirty(kitchen.dana, kitchen.room, "@claude go"), thirty(kitchen.alice, cellar, "@gemini go"))
+    assert [len(asked) for asked in came] == [30, 30]
+    assert Turn.objects.count() == 60
 
 
 def _running(kitchen: Kitchen) -> int:
