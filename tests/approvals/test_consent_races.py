@@ -120,7 +120,9 @@ def test_an_approval_covers_the_mail_that_was_read_and_no_more(round_: int) -> N
         assert offers == []
 
 
-def test_two_who_ask_each_others_agents_in_two_rooms_never_wait_for_each_other() -> None:
+def test_two_who_ask_each_others_agents_in_two_rooms_never_wait_for_each_other(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     kitchen = make_kitchen()
     cellar = membership.create_room(kitchen.dana, name="cellar")
     join(cellar, kitchen.alice)
@@ -132,6 +134,7 @@ def test_two_who_ask_each_others_agents_in_two_rooms_never_wait_for_each_other()
     came = both(thirty(kitchen.dana, kitchen.room, "@claude go"), thirty(kitchen.alice, cellar, "@gemini go"))
     assert [len(asked) for asked in came] == [30, 30]
     assert Turn.objects.count() == 60
+    assert "deadlock" not in caplog.text
 
 
 def _running(kitchen: Kitchen) -> int:
