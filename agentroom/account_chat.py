@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from agentroom.auth import Caller
+from agentroom.auth import Caller, Unauthorised
 from messaging import chat
 from messaging.chat import Leave, Message, Page
 from rooms import access
-from rooms.errors import Refused
+from rooms.errors import NotFound, Refused
 from rooms.models import Connection
 from rooms.rules import rule
 
@@ -15,9 +15,10 @@ from rooms.rules import rule
 def send(
     caller: Caller, *, body: str, topic: str = "", reply_to: int | None = None, session: str = "", client_id: str
 ) -> Message:
-    """Append its message; NotFound when the connection ended, be it while the chat was locked by others."""
+    """Append its message; Unauthorised when the connection ended, be it while the chat was locked by others."""
     room_id, _ = place(caller)
     access.lock_rooms([room_id])
+    place(caller)
     return chat.send(
         caller.seat(), body=body, topic=topic, reply_to=reply_to, session=session, client_id=client_id,
         connection=f"connection:{caller.connection.short}",
@@ -34,7 +35,10 @@ def read(caller: Caller, *, after: int = 0, limit: int = 50, leave: Leave = chat
 
 
 def place(caller: Caller) -> tuple[int, str]:
-    """Room and account of its chat."""
+    """Room and account of its chat; Unauthorised when the connection has ended."""
     if caller.kind != Connection.Kind.ACCOUNT:
         raise Refused("This connection speaks for an agent in a room. The chat belongs to connections of an account.")
-    return caller.chat()
+    try:
+        return caller.chat()
+    except NotFound:
+        raise Unauthorised("connection") from None

@@ -10,6 +10,7 @@ import pytest
 from django.db import connection
 
 from agentroom import account_chat
+from agentroom.auth import Unauthorised
 from approvals.models import AuditRecord
 from messaging import chat, log
 from messaging.chat import Leave
@@ -362,7 +363,7 @@ def test_a_connection_that_ends_while_the_chat_is_locked_writes_nothing(
         return lock(rooms)
 
     monkeypatch.setattr(access, "lock_rooms", revoked_meanwhile)
-    with pytest.raises(NotFound):
+    with pytest.raises(Unauthorised):
         account_chat.send(known, body="too late", client_id="k")
     assert not Entry.objects.filter(kind="message").exists()
 
@@ -378,7 +379,7 @@ def test_a_connection_that_ends_while_a_page_is_read_gets_none(
         return page(*args, **options)
 
     monkeypatch.setattr(chat, "page", revoked_meanwhile)
-    with pytest.raises(NotFound):
+    with pytest.raises(Unauthorised):
         account_chat.read(known)
 
 
