@@ -14,7 +14,7 @@ from functools import partial
 from django.contrib.admin.models import LogEntry
 from django.contrib.auth import SESSION_KEY
 from django.contrib.sessions.models import Session
-from django.db import connection, transaction
+from django.db import transaction
 from django.db.models import CASCADE, F, Q, QuerySet
 from django.utils import timezone
 
@@ -28,7 +28,7 @@ from approvals.models import Approval, AuditRecord, Report, Turn
 from messaging import former, nudge
 from messaging.models import Recipient
 from rooms import membership
-from rooms.access import lock_rooms
+from rooms.access import lock_machine, lock_rooms
 from rooms.errors import Conflict, Invalid, NotFound, Refused
 from rooms.models import Agent, Connection, FormerName, Machine, Member, Room, User
 from rooms.rules import rule
@@ -109,8 +109,8 @@ def delete_account(
     ``handle`` is typed by whoever does it: the person, or ``by``, an administrator. They have ``recently`` signed in.
     ``successor``: the handle of the next administrator, where the last one goes.
     """
-    by = by or user
-    user = _locked(user)
+    user = _locked(user, heirs=rooms.values())
+    by = user if by is None or by.pk == user.pk else User.objects.get(pk=by.pk)
     if by.pk != user.pk and not (by.is_staff and by.is_active and (by.is_superuser or not user.is_superuser)):
         raise Refused("Only an administrator can delete somebody else's account.")
     if not recently:
@@ -147,7 +147,7 @@ def sweep() -> int:
 
 @rule
 def _clear_again(user: User) -> None:
-    lock_rooms(_rooms_of(user), going=True)
+    _lock(user)
     _clear(User.objects.get(pk=user.pk), user)
 
 
@@ -155,19 +155,28 @@ def _others(user: User) -> QuerySet[User]:
     return membership.everybody().exclude(pk=user.pk)
 
 
-def _locked(user: User) -> User:
-    """The account as it is now, with every room that it has to do with locked, then its own row."""
-    before = _rooms_of(user)
-    lock_rooms(before, going=True)
-    rows = User.objects.filter(pk=user.pk, gone_at=None)
-    if connection.features.has_select_for_update:
-        rows = rows.select_for_update(no_key=True)
-    found = rows.first()
+def _locked(user: User, *, heirs: Iterable[int]) -> User:
+    """The account as it is now, with all that it has to do with locked. ``heirs``: seats of who takes over a room."""
+    # Of the last two administrators who go at the same moment, the second one finds itself the last.
+    others = Q(is_superuser=True, is_active=True) | Q(pk__in=Member.objects.filter(pk__in=heirs).values("user"))
+    before = _lock(user, others)
+    found = User.objects.filter(pk=user.pk, gone_at=None).first()
     if found is None:
         raise NotFound("This account is gone.")
     if not _rooms_of(user) <= before:
         raise Conflict("Something changed at this very moment. Look again, and press once more.")
     return found
+
+
+def _lock(user: User, others: Q | None = None) -> set[int]:
+    """Lock every room that the account has to do with, then its machines, then people: itself and the others."""
+    rooms = _rooms_of(user)
+    lock_rooms(rooms, going=True)
+    for pk in Machine.objects.filter(owner=user).order_by("pk").values_list("pk", flat=True):
+        lock_machine(pk)
+    named = Q(pk=user.pk) | Q(deputy=user)
+    audit.hold(rooms, and_of=named if others is None else named | others)
+    return rooms
 
 
 def _rooms_of(user: User) -> set[int]:

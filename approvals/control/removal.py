@@ -66,6 +66,7 @@ def delete_room(owner: User, room_id: int, *, name: str, recently: bool) -> Loss
     room = lock_rooms([room.pk], going=True)[room.pk]
     if " ".join(name.split()) != room.name:
         raise Invalid("Write the room's name as it stands here.", field="name")
+    audit.hold([room.pk])
     return remove(room, by=owner)
 
 

@@ -120,4 +120,5 @@ def archive(owner: User, room_id: int, *, archived: bool) -> None:
     log.append(room.pk, log.New(Entry.Kind.CONTROL, body=words, data={"what": "archived", "by": owner.username}))
     rights_changed(room.pk)
     if archived:
+        audit.hold([room.pk])
         cancel_all(Turn.objects.filter(room=room, status__in=Turn.WAITING), by=owner, note=words)
