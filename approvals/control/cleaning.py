@@ -8,8 +8,9 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
+from operator import itemgetter
 
-from django.db.models import Count, Max, Min, Q, QuerySet
+from django.db.models import Count, Exists, F, Max, Min, OuterRef, Q, QuerySet
 from django.utils import timezone
 
 from approvals import consent, limits, turns
@@ -31,6 +32,11 @@ REST = 1.0
 """The pause after a transaction, in the time that it took: others write meanwhile."""
 NAMED = 5
 """Of what has ended, so much is named in the room; the rest is counted."""
+OLDER = "Its message is older than the"
+"""So begins why the clean-up cancels a request."""
+WORK = ("text", "plan", "tool_call", "file_change", "artifact", "notice")
+NOTES = ("accepted", "declined", "done")
+"""What machines and agents say under a message, where alone a page shows it, and maybe long after it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +50,8 @@ class Due:
     through: int
     oldest: datetime
     newest: datetime
-    held_by: int | None
-    """The turn that still runs, whose request and what came after it stay; None for none."""
+    held: str
+    """Why not more goes: what runs, or what is young under an old message; empty when nothing holds it back."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,14 +80,24 @@ class Step:
     more: bool
 
 
+@dataclass(frozen=True, slots=True)
+class Reach:
+    through: int
+    """What may be removed."""
+    unworked: int
+    """Before what runs: so far, what waits ends. Never less than ``through``."""
+    held: str
+
+
 def due(room: Room, days: int, now: datetime) -> Due | None:
     """What would go of a room that keeps its entries for so many days; None for nothing."""
-    through, held_by = _unheld(room.pk, retention.reach(room.pk, now - timedelta(days=days)))
-    going = Entry.objects.filter(room=room, seq__lte=through)
+    before = now - timedelta(days=days)
+    reach = _unheld(room.pk, retention.reach(room.pk, before), before, days)
+    going = Entry.objects.filter(room=room, seq__lte=reach.through)
     found = going.aggregate(entries=Count("pk"), oldest=Min("created_at"), newest=Max("created_at"))
     if not found["entries"]:
         return None
-    return Due(room.pk, room.name, days, found["entries"], through, found["oldest"], found["newest"], held_by)
+    return Due(room.pk, room.name, days, found["entries"], reach.through, found["oldest"], found["newest"], reach.held)
 
 
 def preview(now: datetime | None = None) -> Preview:
@@ -140,17 +156,22 @@ def _step(room_id: int, now: datetime) -> Step:
     before = None if room is None else retention.cutoff(room, now)
     if room is None or before is None:
         return Step(0, more=False)
-    reach = retention.reach(room_id, before, most=SLICE)
-    through, _ = _unheld(room_id, reach)
     limit = retention.days(room) or 0
-    here = Turn.objects.filter(room=room_id, entry__seq__lte=through)
-    if not here.exists():
-        return _purge(room_id, through, limit, now)
-    if ended := _end(room_id, through, f"Its message is older than the {limit} days that this room keeps."):
-        _tell(room_id, through, limit, ended)
-        return Step(0, more=True)
-    limits.keep_count(here)
-    return _purge(room_id, through, limit, now)
+    reach = _unheld(room_id, retention.reach(room_id, before, most=SLICE), before, limit)
+    why = f"{OLDER} {limit} days that this room keeps."
+    here = Turn.objects.filter(room=room_id, entry__seq__lte=reach.through)
+    if here.exists():
+        if ended := _end(room_id, reach.through, why):
+            _tell(room_id, reach.through, limit, ended)
+            return Step(0, more=True)
+        limits.keep_count(here)
+    if reach.through < reach.unworked:
+        # What waits behind it doesn't wait longer because of it: else each could hold the next one for ever.
+        behind = _unheld(room_id, retention.reach(room_id, before), before, limit).unworked
+        if ended := _end_waiting(room_id, behind, why):
+            _tell(room_id, behind, limit, ended)
+            return Step(0, more=True)
+    return _purge(room_id, reach.through, limit, now)
 
 
 def _purge(room_id: int, through: int, days: int, now: datetime) -> Step:
@@ -161,24 +182,84 @@ def _purge(room_id: int, through: int, days: int, now: datetime) -> Step:
     return Step(removed, more=removed >= SLICE)
 
 
-def _unheld(room_id: int, through: int) -> tuple[int, int | None]:
-    """How far a clean-up may go: nothing of a turn that runs is removed. And which turn holds it back."""
-    running = Turn.objects.filter(room=room_id, status=Turn.Status.RUNNING)
-    first = [(seq, pk) for seq, pk in running.values_list("entry__seq", "pk") if seq <= through]
-    first += running.filter(mail__entry__seq__lte=through).values_list("mail__entry__seq", "pk")
-    if not first:
-        return through, None
-    seq, turn = min(first)
-    return seq - 1, turn
+def _unheld(room_id: int, through: int, before: datetime, days: int) -> Reach:
+    """How far a clean-up may go: it removes no message that a turn works on, nor one under which something is young.
+
+    Without its message, that could neither be read on a page nor be blanked or undone.
+    """
+    running = Turn.objects.filter(entry__room=room_id, status=Turn.Status.RUNNING)
+    runs = min(_first(running, room_id, through), default=None)
+    unworked = through if runs is None else runs[0] - 1
+    lately = f"less than {days} day{'' if days == 1 else 's'} ago"
+    ended = _first(_fresh_turns(room_id, before, days), room_id, unworked)
+    fresh = [(seq, f"turn {pk} ended {lately}") for seq, pk in ended]
+    if (seq := _young_under(room_id, unworked, before, days)) is not None:
+        fresh.append((seq, f"something was said under message {seq} {lately}"))
+    if fresh:
+        seq, why = min(fresh, key=itemgetter(0))
+        return Reach(seq - 1, unworked, f"{why}: that and what came after it stays for now")
+    return Reach(unworked, unworked, f"what turn {runs[1]} works on stays until it ends" if runs else "")
+
+
+def _first(rows: QuerySet[Turn], room_id: int, through: int) -> list[tuple[int, int]]:
+    """The first message up to this number that one of these turns is about, and which; mail is beside."""
+    own = rows.filter(entry__seq__lte=through).order_by("entry__seq")
+    beside = Mail.objects.filter(Exists(rows.filter(pk=OuterRef("turn"))), entry__room=room_id, entry__seq__lte=through)
+    return [
+        *own.values_list("entry__seq", "pk")[:1],
+        *beside.order_by("entry__seq").values_list("entry__seq", "turn_id")[:1],
+    ]
+
+
+def _fresh_turns(room_id: int, before: datetime, days: int) -> QuerySet[Turn]:
+    """Turns that ended after this instant, or not long before it while their undo was asked for after it.
+
+    None of them are questions, whose answers stand apart, and what the clean-up itself cancelled.
+    """
+    undone = Q(undo__asked_at__gte=before, finished_at__gte=before - timedelta(days=days))
+    return (
+        _in_time(room_id, days)
+        .filter(Q(finished_at__gte=before) | undone)
+        .exclude(cause="ask")
+        .exclude(status=Turn.Status.CANCELLED, ended_by=None, note__startswith=OLDER)
+    )
+
+
+def _in_time(room_id: int, days: int) -> QuerySet[Turn]:
+    """Turns that can hold a room back: one that began on a message of long ago can't, or it would go on for ever."""
+    return Turn.objects.filter(
+        entry__room=room_id, created_at__lt=F("entry__created_at") + timedelta(days=2 * days)
+    )  # fmt: skip
+
+
+def _young_under(room_id: int, through: int, before: datetime, days: int) -> int | None:
+    """The first message up to this number under which a machine or an agent said something after this instant.
+
+    A machine may report late, and a note may come late; but not for ever: neither under a
+    message, nor by a turn that ended, twice as long ago.
+    """
+    since = before - timedelta(days=days)
+    message = Entry.objects.filter(room=room_id, seq=OuterRef("parent_seq"), created_at__gte=since)
+    turn = _in_time(room_id, days).filter(pk=OuterRef("source_turn"), finished_at__gte=since)
+    work = Q(kind__in=WORK, author__isnull=False) & Exists(turn)
+    note = Q(kind__in=NOTES) & ~Q(body="") & Exists(message)
+    young = Entry.objects.filter(
+        work | note, room=room_id, parent_seq__gt=0, parent_seq__lte=through, created_at__gte=before
+    )
+    return young.order_by("parent_seq").values_list("parent_seq", flat=True).first()
+
+
+def _end_waiting(room_id: int, through: int, why: str) -> list[str]:
+    waiting = Turn.objects.filter(room=room_id, entry__seq__lte=through, status__in=Turn.WAITING)
+    return [_cancel(turn, through, why) for turn in _whole(waiting)]
 
 
 def _end(room_id: int, through: int, why: str) -> list[str]:
     """End some of what waits in these entries; says what that was, and nothing once nothing waits."""
-    of_these = Turn.objects.filter(room=room_id, entry__seq__lte=through)
-    waiting = _whole(of_these.filter(status__in=Turn.WAITING))
-    if waiting:
-        return [_cancel(turn, through, why) for turn in waiting]
+    if ended := _end_waiting(room_id, through, why):
+        return ended
     # What a turn that has ended left open: a question to the owner that no work hangs on, and an undo.
+    of_these = Turn.objects.filter(room=room_id, entry__seq__lte=through)
     asked = Approval.objects.filter(verdict="", turn__in=of_these)
     if found := list(asked.select_related("turn__agent__owner", "turn__entry", "turn__principal")[:AT_ONCE]):
         return [_lapse(approval) for approval in found]

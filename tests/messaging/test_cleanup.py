@@ -57,6 +57,18 @@ def after(entry: Entry, by: timedelta) -> datetime:
     return Entry.objects.get(pk=entry.pk).created_at + by
 
 
+def ended_as(turn: int, entry: Entry) -> None:
+    """This turn ended just as the entry was written."""
+    Turn.objects.filter(pk=turn).update(finished_at=Entry.objects.values_list("created_at", flat=True).get(pk=entry.pk))
+
+
+def aged(kitchen: Kitchen, monkeypatch: pytest.MonkeyPatch, days: float) -> datetime:
+    """Days go by: from now on it is so much later."""
+    then = timezone.now() + days * DAY
+    monkeypatch.setattr("django.utils.timezone.now", lambda: then)
+    return then
+
+
 def say(kitchen: Kitchen, *words: str) -> list[Entry]:
     return [kitchen.ask(kitchen.bob, body) for body in words]
 
@@ -253,7 +265,7 @@ def test_nothing_of_a_turn_that_runs_is_removed_until_it_ends(limited: Kitchen) 
     turn = limited.turn(entry).pk
     now = later()
     [due] = control.preview(now).rooms
-    assert (due.held_by, due.through) == (turn, entry.seq - 1)
+    assert (due.held, due.through) == (f"what turn {turn} works on stays until it ends", entry.seq - 1)
     control.clean(now)
     assert numbers(limited.room)[0] == entry.seq
     limited.daemon.tell(turn, wire.TextFact(part="p", text="still here"))
@@ -261,6 +273,171 @@ def test_nothing_of_a_turn_that_runs_is_removed_until_it_ends(limited: Kitchen) 
     control.clean(later())
     assert numbers(limited.room) == []
     assert AuditRecord.objects.filter(owner=limited.alice, what="end", decision="done").exists()
+
+
+# --- what is young under an old message
+
+
+def young_work(kitchen: Kitchen, monkeypatch: pytest.MonkeyPatch) -> tuple[Entry, int]:
+    """A request as old as the room keeps, whose turn has just ended with something to undo."""
+    entry = kitchen.ask(kitchen.bob, "@claude bake")
+    turn = kitchen.turn(entry)
+    aged(kitchen, monkeypatch, 1.9)
+    turns.answer(kitchen.alice, kitchen.question(turn).pk, verdict="once")
+    kitchen.daemon.run()
+    aged(kitchen, monkeypatch, 0.2)
+    kitchen.daemon.tell(
+        turn.pk, wire.TextFact(part="p", text="hunter2"), wire.UndoableFact(changed=["cake.txt"])
+    )  # fmt: skip
+    kitchen.daemon.end(turn.pk)
+    return entry, turn.pk
+
+
+def test_what_a_turn_did_a_moment_ago_stays_to_be_read_blanked_and_undone(
+    limited: Kitchen, monkeypatch: pytest.MonkeyPatch, client: Client
+) -> None:
+    limited.ask(limited.bob, "before")
+    entry, turn = young_work(limited, monkeypatch)
+    [due] = control.preview().rooms
+    assert (due.through, due.held) == (
+        entry.seq - 1, f"turn {turn} ended less than 2 days ago: that and what came after it stays for now"
+    )  # fmt: skip
+    assert control.clean().entries == due.entries
+    assert numbers(limited.room)[0] == entry.seq
+    client.force_login(limited.bob)
+    assert "hunter2" in client.get(f"/rooms/{limited.room.pk}/").content.decode()
+    text = Entry.objects.get(room=limited.room, kind="text")
+    control.blank(limited.alice, limited.room.pk, text.seq)
+    control.undo_turn(limited.alice, turn)
+    assert turns.undos_waiting(limited.daemon.machine) == [turn]
+    # An undo that was asked for just before the time is over is as young as the turn was.
+    aged(limited, monkeypatch, 1.9)
+    aged(limited, monkeypatch, 0.05)
+    assert control.clean().entries == 0
+    aged(limited, monkeypatch, 0.06)
+    control.clean()
+    assert entry.seq not in numbers(limited.room)
+
+
+def test_an_undo_that_was_just_asked_for_stays(limited: Kitchen, monkeypatch: pytest.MonkeyPatch) -> None:
+    _, turn = young_work(limited, monkeypatch)
+    aged(limited, monkeypatch, 1.9)
+    control.undo_turn(limited.alice, turn)
+    aged(limited, monkeypatch, 0.2)
+    control.clean()
+    assert turns.undos_waiting(limited.daemon.machine) == [turn]
+    aged(limited, monkeypatch, 2)
+    control.clean()
+    assert not Turn.objects.filter(pk=turn).exists()
+
+
+def test_what_a_machine_reports_late_stays_and_holds_no_room_for_ever(
+    limited: Kitchen, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    entry, turn = young_work(limited, monkeypatch)
+    days = 0.0
+    while Turn.objects.filter(pk=turn).exists():
+        limited.daemon.tell(turn, wire.TextFact(part="late", text="and a pie"))
+        aged(limited, monkeypatch, 0.5)
+        days += 0.5
+        control.clean()
+        assert (entry.seq in numbers(limited.room)) == Turn.objects.filter(pk=turn).exists()
+        assert days < 10
+    # Twice the two days, and what the last half of one adds.
+    assert 4 <= days <= 4.5
+
+
+def test_a_note_that_an_agent_has_just_written_under_old_mail_stays_with_it(
+    limited: Kitchen, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    letter = turns.send(
+        limited.seat(limited.claude), None, to=["gemini"], body="a cake?", client_id=key(), connection="connection:1"
+    )
+    aged(limited, monkeypatch, 1.9)
+    mailbox.acknowledge(
+        limited.seat(limited.gemini), None, message=letter.seq, status="accepted", note="hunter2",
+        connection="connection:2",
+    )  # fmt: skip
+    aged(limited, monkeypatch, 0.2)
+    assert control.preview().rooms[0].held.startswith(f"something was said under message {letter.seq}")
+    control.clean()
+    assert numbers(limited.room)[0] == letter.seq
+    aged(limited, monkeypatch, 1.9)
+    control.clean()
+    assert letter.seq not in numbers(limited.room)
+
+
+def test_a_request_that_its_owner_has_just_declined_stays_with_the_words(
+    limited: Kitchen, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    entry = limited.ask(limited.bob, "@claude bake")
+    aged(limited, monkeypatch, 1.9)
+    turns.answer(limited.alice, limited.question(limited.turn(entry)).pk, verdict="no", note="never")
+    aged(limited, monkeypatch, 0.2)
+    control.clean()
+    assert numbers(limited.room)[0] == entry.seq
+
+
+def test_what_waits_behind_young_work_ends_at_its_time_so_that_none_holds_the_next_for_ever(
+    limited: Kitchen, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cleaning, "SLICE", 5)
+    first = limited.turn(limited.ask(limited.alice, "@claude bake"))
+    say(limited, *"abcdefgh")
+    later_ones = [limited.turn(limited.ask(limited.bob, f"@claude bake {n}")) for n in range(3)]
+    limited.daemon.run()
+    aged(limited, monkeypatch, 2.1)
+    control.clean()
+    # While it runs, they wait behind it.
+    assert {turn.status for turn in Turn.objects.filter(pk__in=[turn.pk for turn in later_ones])} == {"asked"}
+    limited.daemon.end(first.pk)
+    control.clean()
+    assert numbers(limited.room)[0] == first.entry.seq
+    assert {turn.status for turn in Turn.objects.filter(pk__in=[turn.pk for turn in later_ones])} == {"cancelled"}
+    assert sum(words.count("bob’s request to claude") for words in told(limited.room)) == 3
+    control.clean()
+    assert len(told(limited.room)) == 1
+    aged(limited, monkeypatch, 2.1)
+    control.clean()
+    assert numbers(limited.room) == []
+
+
+def test_a_turn_that_was_begun_on_a_message_of_long_ago_holds_nothing(
+    limited: Kitchen, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    entry, turn = young_work(limited, monkeypatch)
+    Turn.objects.filter(pk=turn).update(created_at=entry.created_at + 4 * DAY)
+    control.clean()
+    assert entry.seq not in numbers(limited.room)
+
+
+def test_an_undo_or_a_note_that_comes_after_twice_the_time_holds_nothing(
+    limited: Kitchen, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    entry, turn = young_work(limited, monkeypatch)
+    letter = turns.send(
+        limited.seat(limited.claude), None, to=["gemini"], body="a cake?", client_id=key(), connection="connection:1"
+    )
+    aged(limited, monkeypatch, 4.1)
+    control.undo_turn(limited.alice, turn)
+    mailbox.acknowledge(
+        limited.seat(limited.gemini), None, message=letter.seq, status="accepted", note="late",
+        connection="connection:2",
+    )  # fmt: skip
+    control.clean()
+    assert not {entry.seq, letter.seq} & set(numbers(limited.room))
+
+
+def test_a_question_to_an_owner_holds_nothing(limited: Kitchen) -> None:
+    mailbox.ask_owner(
+        limited.seat(limited.claude), None, action="push main", kind="push", client_id=key(), connection="connection:1"
+    )
+    asked = Entry.objects.filter(room=limited.room, kind="message").latest("seq")
+    control.clean(after(asked, 2 * DAY + MICROSECOND))
+    assert asked.seq not in numbers(limited.room)
+
+
+# --- what was said by mail
 
 
 def test_mail_that_nobody_read_ends_and_the_room_says_whose(limited: Kitchen) -> None:
@@ -281,6 +458,7 @@ def test_later_mail_that_had_joined_a_request_waits_in_one_of_its_own(limited: K
     first = post.send(limited, limited.claude, turn, "gemini", "first")
     second = post.send(limited, limited.claude, turn, "gemini", "second")
     limited.daemon.end(turn)
+    ended_as(turn, first)
     [joined] = Turn.objects.filter(cause="mail")
     assert joined.mail.get().entry == second
     control.clean(after(first, 2 * DAY + MICROSECOND))
@@ -490,6 +668,7 @@ def test_the_page_says_that_what_a_message_answers_was_removed(limited: Kitchen,
     letter = post.send(limited, limited.claude, turn, "gemini", "the plan")
     answer = post.reply(limited, limited.gemini, None, letter.seq, "I take it")
     limited.daemon.end(turn)
+    ended_as(turn, letter)
     client.force_login(limited.vera)
     address = f"/rooms/{limited.room.pk}/"
     assert f'answers <a href="?at={letter.seq}' in client.get(address).content.decode()

@@ -42,7 +42,7 @@ class Command(Told):
 
 
 def in_words(due: control.Due) -> str:
-    held = f"; what turn {due.held_by} works on stays until it ends" if due.held_by is not None else ""
+    held = f"; {due.held}" if due.held else ""
     return (
         f"Room {due.room} ({due.name}) keeps {due.days} days: {due.entries} entries, up to {due.through}, "
         f"from {due.oldest:%Y-%m-%d %H:%M} to {due.newest:%Y-%m-%d %H:%M} UTC{held}."
