@@ -126,7 +126,7 @@ def delete_account(
             if chosen not in {seat.pk for seat in heirs(room)}:
                 words = "Choose somebody who sits in the room and may write."
                 raise Invalid(words, field=f"room-{room.pk}")
-            transfer(user, room.pk, chosen, recently=recently)
+            transfer(user, room.pk, chosen, recently=recently, by=by)
     _clear(user, by)
 
 
@@ -238,11 +238,11 @@ def _end_agents(user: User, by: User) -> None:
     pictures: list[Callable[[], None]] = []
     for agent in Agent.objects.filter(owner=user):
         if agent.retired_at is None:
-            retire_agent(user, agent.pk)
+            retire_agent(user, agent.pk, by=by)
         if agent.avatar:
             pictures.append(partial(agent.avatar.storage.delete, agent.avatar.name or ""))
     for machine in Machine.objects.filter(owner=user, revoked_at=None):
-        revoke_machine(user, machine.pk)
+        revoke_machine(user, machine.pk, by=by)
     Turn.objects.filter(machine__owner=user).update(machine=None)
     Recipient.objects.filter(Q(member__agent__owner=user) | Q(entry__author__agent__owner=user)).exclude(
         awaited_until=None

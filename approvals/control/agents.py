@@ -46,17 +46,18 @@ def pause_agent(owner: User, agent_id: int, *, paused: bool) -> Agent:
 
 
 @rule
-def retire_agent(owner: User, agent_id: int) -> None:
-    """Take an agent out of every room for good; its words stay."""
+def retire_agent(owner: User, agent_id: int, *, by: User | None = None) -> None:
+    """Take an agent out of every room for good; its words stay. ``by``: an administrator who does it for its owner."""
+    by = by or owner
     agent = owned_agent(owner, agent_id)
     seats = list(Member.objects.filter(agent=agent, left_at=None).select_related("room", "agent"))
     lock_rooms(seat.room_id for seat in seats)
     for seat in seats:
-        unseat(seat, by=owner, what="retired")
+        unseat(seat, by=by, what="retired")
     Connection.objects.filter(agent=agent, revoked_at=None).update(revoked_at=timezone.now())
     # The handle is free again for another agent of this owner.
     Agent.objects.filter(pk=agent.pk).update(retired_at=timezone.now(), handle=f"{agent.handle[:20]}-{agent.pk}"[:32])
-    audit.write(owner, "retire agent", who=owner.username, agent=agent)
+    audit.write(owner, "retire agent", who=by.username, agent=agent)
     if agent.machine_id:
         nudge.machine(agent.machine_id)
 
@@ -79,8 +80,12 @@ def reset_memory(owner: User, member_id: int) -> None:
 
 
 @rule
-def revoke_machine(owner: User, machine_id: int) -> int:
-    """End a machine's token and its connections, and cancel everything that waits for its agents."""
+def revoke_machine(owner: User, machine_id: int, *, by: User | None = None) -> int:
+    """End a machine's token and its connections, and cancel everything that waits for its agents.
+
+    ``by``: an administrator who does it for its owner.
+    """
+    by = by or owner
     machine = owned_machine(owner, machine_id)
     waiting = Turn.objects.filter(status__in=Turn.WAITING).filter(Q(agent__machine=machine) | Q(machine=machine))
     lock_rooms(waiting.values_list("room_id", flat=True))
@@ -88,8 +93,8 @@ def revoke_machine(owner: User, machine_id: int) -> int:
     now = timezone.now()
     Machine.objects.filter(pk=machine.pk).update(revoked_at=now)
     Connection.objects.filter(machine=machine, revoked_at=None).update(revoked_at=now)
-    cancelled = cancel_all(waiting, by=owner, note=f"{machine.name} was revoked.")
-    audit.write(owner, "revoke machine", who=owner.username, about=machine.name, decision=f"{cancelled} cancelled")
+    cancelled = cancel_all(waiting, by=by, note=f"{machine.name} was revoked.")
+    audit.write(owner, "revoke machine", who=by.username, about=machine.name, decision=f"{cancelled} cancelled")
     nudge.machine(machine.pk)
     nudge.user(owner.pk)
     return cancelled

@@ -67,10 +67,10 @@ def heirs(room: Room) -> list[Member]:
 
 
 @rule
-def transfer(owner: User, room_id: int, member_id: int, *, recently: bool) -> Room:
+def transfer(owner: User, room_id: int, member_id: int, *, recently: bool, by: User | None = None) -> Room:
     """Hand a room over to somebody who sits in it and may write. Agents, grants and turns keep their own owners.
 
-    Its owner has ``recently`` signed in: whoever gets it may delete it.
+    Its owner has ``recently`` signed in: whoever gets it may delete it. ``by``: an administrator who does it for them.
 
     The old owner's open invite links end: who comes in is the new owner's to say. A guest's end of time is lifted.
     """
@@ -89,16 +89,16 @@ def transfer(owner: User, room_id: int, member_id: int, *, recently: bool) -> Ro
     heir = next((seat for seat in heirs(room) if seat.pk == member_id), None)
     if heir is None or heir.user is None:
         raise Invalid("Choose somebody who sits in the room and may write.", field="to")
-    now = timezone.now()
+    now, by = timezone.now(), by or owner
     Room.objects.filter(pk=room.pk).update(owner=heir.user)
     Member.objects.filter(pk=heir.pk).update(expires_at=None)
     Invite.objects.filter(room=room, revoked_at=None).update(revoked_at=now)
     rights_changed(room.pk)
-    words = f"{owner.username} handed this room over to {heir.handle}."
-    data = {"what": "transferred", "by": owner.username, "member": heir.pk, "handle": heir.handle}
+    words = f"{by.username} handed this room over to {heir.handle}."
+    data = {"what": "transferred", "by": by.username, "member": heir.pk, "handle": heir.handle}
     log.append(room.pk, log.New(Entry.Kind.CONTROL, body=words, data=data))
     for trail in (owner, heir.user):
-        audit.write(trail, "hand over room", who=owner.username, room=room.name, about=heir.user.username)
+        audit.write(trail, "hand over room", who=by.username, room=room.name, about=heir.user.username)
     nudge.user(owner.pk)
     nudge.user(heir.user.pk)
     room.refresh_from_db()

@@ -509,6 +509,24 @@ def test_an_administrator_deletes_by_the_same_rule_and_nobody_else_does(kitchen:
     assert Room.objects.get(pk=kitchen.room.pk).owner == kitchen.bob
 
 
+def test_what_an_administrator_deletes_is_said_to_be_theirs(kitchen: Kitchen) -> None:
+    root = membership.make_person("root", admin=True)
+    kitchen.ask(kitchen.bob, "@claude bake")
+    before = Entry.objects.latest("pk").pk
+    lines = AuditRecord.objects.latest("pk").pk
+    pantry = membership.create_room(kitchen.alice, name="pantry")
+    delete(kitchen.alice, to_bob(kitchen) | {pantry.pk: control.DELETE}, by=root)
+    said = AuditRecord.objects.filter(pk__gt=lines).exclude(who="")
+    whats = {"hand over room", "delete room", "retire agent", "revoke machine", "deleted", "end", "delete account"}
+    assert {line.what for line in said} == whats
+    assert {line.who for line in said} == {"root"}
+    told = [entry.data["by"] for entry in Entry.objects.filter(room=kitchen.room, pk__gt=before) if "by" in entry.data]
+    assert set(told) - {""} == {"root"}
+    page = shown(kitchen)
+    assert "root handed this room over to bob." in page
+    assert "alice handed" not in page
+
+
 def test_the_name_has_to_be_written_and_a_sign_in_be_recent(kitchen: Kitchen) -> None:
     for more, error in (({"handle": "vera"}, Invalid), ({"handle": ""}, Invalid), ({"recently": False}, Refused)):
         with pytest.raises(error):
