@@ -5,13 +5,21 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
 
 from agentroom.api.shapes import LARGEST, Answer
 from messaging.chat import MAX_SESSION
 from messaging.mail import MAX_BODY
 from messaging.models import TOPIC
 
+
+def _number(value: object) -> object:
+    if isinstance(value, bool | str):
+        raise ValueError("give the number of a message")  # true is no 1
+    return value
+
+
+Number = Annotated[int, BeforeValidator(_number), Field(ge=1, le=LARGEST)]
 Topic = Annotated[str, StringConstraints(pattern=TOPIC)]
 Session = Annotated[str, StringConstraints(min_length=1, max_length=MAX_SESSION)]
 
@@ -29,9 +37,7 @@ class NewChatMessage(BaseModel):
             "the message that it answers, which an answer can't change, or else `general`."
         ),
     ] = ""
-    reply_to: Annotated[
-        Annotated[int, Field(ge=1, le=LARGEST)] | None, Field(description="Number of the message that it answers.")
-    ] = None
+    reply_to: Annotated[Number | None, Field(description="Number of the message that it answers.")] = None
     session: Annotated[
         str,
         StringConstraints(max_length=MAX_SESSION),

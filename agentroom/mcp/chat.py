@@ -38,7 +38,9 @@ def add(server: MCPServer[Any]) -> None:
                 description="Keeps a matter together: a-z, 0-9 and . _ / -, at most 100 characters; general if none."
             ),
         ] = "",
-        reply_to: Annotated[int | None, Field(description="Number of the message that you answer.", ge=1)] = None,
+        reply_to: Annotated[
+            int | None, Field(description="Number of the message that you answer.", ge=1, strict=True)
+        ] = None,
         session: Annotated[str, Field(description="What you call yourself, at most 100 characters.")] = "",
         idempotency_key: Key = "",
     ) -> results.ChatMessage:

@@ -237,6 +237,8 @@ def test_no_call_switches_it(kitchen: Kitchen, baker: Caller) -> None:
         ({"body": 5}, "body"),
         ({"body": "x" * 50_001}, "body"),
         ({"body": "x", "topic": "Big Oven"}, "topic"),
+        ({"body": "x", "reply_to": True}, "reply_to"),
+        ({"body": "x", "reply_to": "1"}, "reply_to"),
         ({"body": "x", "topic": "x" * 101}, "topic"),
         ({"body": "x", "topic": None}, "topic"),
         ({"body": "x", "session": "x" * 101}, "session"),
