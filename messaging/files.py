@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import batched
 from pathlib import Path
+from stat import S_ISREG
 
 from django.conf import settings
 
@@ -25,6 +26,7 @@ from rooms.errors import Invalid
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _SOURCE = re.compile(r"(room|machine)-[0-9]+")
+_ASIDE = re.compile(r"\.aside-[0-9a-f]{16}-(.+)")
 KEPT = timedelta(days=1)
 """So long bytes may lie here before something names them."""
 
@@ -99,37 +101,63 @@ class Unnamed:
 
 def unnamed(now: datetime) -> Iterator[Unnamed]:
     """Bytes that nothing names and that have lain here for a day: of a message that never came, or left by a crash."""
+    for found, still in _lying(now):
+        if not still:
+            # Another sweep may be at it, here and wherever a file is looked at.
+            with contextlib.suppress(FileNotFoundError):
+                yield Unnamed(found, found.stat().st_size)
+
+
+def sweep(now: datetime) -> None:
+    """Remove what ``unnamed`` finds, and put back what a crash left aside though something names it."""
+    for found, still in _lying(now):
+        if not still or _ASIDE.fullmatch(found.name):
+            remove(found, now - KEPT)
+
+
+def _lying(now: datetime) -> Iterator[tuple[Path, bool]]:
+    """What has lain here for a day, and whether something names it."""
     root = Path(settings.MEDIA_ROOT)
     folders = sorted(folder for folder in root.iterdir() if _SOURCE.fullmatch(folder.name)) if root.is_dir() else []
     for folder in folders:
         for lot in batched(_older(folder, now - KEPT), 500):
-            still = named(folder.name, [found.name for found in lot if _SHA256.fullmatch(found.name)])
+            still = named(folder.name, [name for found in lot if _SHA256.fullmatch(name := _first_name(found))])
             for found in lot:
-                if found.name not in still:
-                    yield Unnamed(found, found.stat().st_size)
+                yield found, _first_name(found) in still
 
 
 def _older(folder: Path, than: datetime) -> Iterator[Path]:
-    """The contents of a source, and what was left of writing one."""
+    """The contents of a source, and what was left of writing or removing one."""
     for found in folder.rglob("*"):
-        ours = _SHA256.fullmatch(found.name) or found.name.startswith(".")
-        if ours and found.is_file() and found.stat().st_mtime < than.timestamp():
-            yield found
+        with contextlib.suppress(FileNotFoundError):
+            known = found.stat()
+            # Who put it aside may be about to put it back: what counts is when that was, not how old the bytes are.
+            at = known.st_ctime if _ASIDE.fullmatch(found.name) else known.st_mtime
+            ours = _SHA256.fullmatch(found.name) or found.name.startswith(".")
+            if ours and S_ISREG(known.st_mode) and at < than.timestamp():
+                yield found
 
 
-def remove(found: Path, now: datetime) -> bool:
-    """Remove bytes that nothing names, unless they came anew meanwhile. False when something names them after all."""
+def _first_name(found: Path) -> str:
+    """Under which name it lay before it was put aside."""
+    aside = _ASIDE.fullmatch(found.name)
+    return aside[1] if aside else found.name
+
+
+def remove(found: Path, since: datetime) -> bool:
+    """Remove bytes that nothing names, unless they came anew ``since`` then. False when they stay, or are gone."""
     source = found.relative_to(settings.MEDIA_ROOT).parts[0]
-    aside = found.with_name(f".{secrets.token_hex(8)}")
+    place = found.with_name(_first_name(found))
+    aside = found.with_name(f".aside-{secrets.token_hex(8)}-{place.name}")
     try:
         # Under another name first: whoever stores or names the same content at this moment is seen to have done it.
         found.rename(aside)
     except FileNotFoundError:
         return False
-    if aside.stat().st_mtime < (now - KEPT).timestamp() and found.name not in named(source, [found.name]):
+    if aside.stat().st_mtime <= since.timestamp() and place.name not in named(source, [place.name]):
         aside.unlink()
         return True
     with contextlib.suppress(FileExistsError):
-        os.link(aside, found)
+        os.link(aside, place)
     aside.unlink()
     return False

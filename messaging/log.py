@@ -261,7 +261,7 @@ def _drop(lost: Iterable[Path], now: datetime) -> None:
     """What is not removed now, because the server is killed here, is found by ``files.unnamed``."""
     for path in sorted(lost):
         if path.name not in files.named(path.relative_to(settings.MEDIA_ROOT).parts[0], [path.name]):
-            files.remove(path, now)
+            files.remove(path, now - files.KEPT)
 
 
 def begins_after(room_id: int) -> int:

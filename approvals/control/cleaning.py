@@ -132,8 +132,7 @@ def clean(now: datetime | None = None) -> Cleaned:
         except Exception:
             logger.exception("Room %s could not be cleaned up; the next clean-up tries again.", room.pk)
             failed.append(room.pk)
-    for found in files.unnamed(now):
-        files.remove(found.path, now)
+    files.sweep(now)
     return Cleaned(sum(1 for count in counts if count), sum(counts), tuple(failed))
 
 

@@ -566,6 +566,60 @@ def test_what_a_machine_is_about_to_name_again_stays(kitchen: Kitchen) -> None:
     assert path.is_file()
 
 
+def test_a_sweep_goes_on_though_another_takes_what_it_has_just_found(kitchen: Kitchen) -> None:
+    source = f"room-{kitchen.room.pk}"
+    paths = [files.path(source, files.store(source, [b"%d" % n])[0]) for n in range(5)]
+    found = files.unnamed(later())
+    next(found)
+    files.sweep(later())
+    assert list(found) == []
+    assert not any(path.exists() for path in paths)
+
+
+def test_a_sweep_leaves_alone_what_another_is_about_to_put_back(
+    kitchen: Kitchen, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, _ = attach(kitchen, kitchen.room, b"a cake")
+    os.utime(path, (0, 0))
+    now, rename = timezone.now() + DAY / 2, Path.rename
+
+    def meanwhile(this: Path, to: Path) -> Path:
+        moved = rename(this, to)
+        with monkeypatch.context() as patch:
+            patch.setattr(Path, "rename", rename)
+            files.sweep(now)
+        return moved
+
+    monkeypatch.setattr(Path, "rename", meanwhile)
+    assert not files.remove(path, now)
+    assert path.read_bytes() == b"a cake"
+
+
+def test_what_a_kill_left_aside_comes_back_where_something_names_it_and_goes_where_nothing_does(
+    kitchen: Kitchen, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    named, _ = attach(kitchen, kitchen.room, b"a cake")
+    source = f"room-{kitchen.room.pk}"
+    lost = files.path(source, files.store(source, [b"a pie"])[0])
+
+    def kill(source: str, sha256s: Any) -> set[str]:
+        raise KeyboardInterrupt
+
+    for path in (named, lost):
+        os.utime(path, (0, 0))
+        with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+            patch.setattr(files, "named", kill)
+            files.remove(path, timezone.now())
+        assert not path.exists()
+    control.clean()
+    assert not named.exists()
+    assert [found.size for found in files.unnamed(later())] == [5]
+    control.clean(later())
+    assert named.read_bytes() == b"a cake"
+    folder = named.parents[1]
+    assert [found for found in folder.rglob("*") if found.is_file()] == [named]
+
+
 def test_pictures_of_agents_are_not_swept(kitchen: Kitchen, settings: Settings) -> None:
     avatars = Path(settings.MEDIA_ROOT) / "avatars"
     avatars.mkdir(parents=True, exist_ok=True)

@@ -17,14 +17,14 @@ from django.conf import settings
 from django.db import connection, connections
 from django.utils import timezone
 
-from approvals import control
+from approvals import control, turns
 from approvals.control import cleaning
-from messaging import log
+from messaging import files, log, mail
 from messaging.models import Anchor, Entry
 from messaging.verify import verify
 from rooms import membership
 from rooms.models import Member, Room
-from tests.approvals.kitchen import Kitchen, make_kitchen
+from tests.approvals.kitchen import Kitchen, key, make_kitchen
 
 pytestmark = pytest.mark.django_db(transaction=True)
 DAYS = 2
@@ -88,6 +88,43 @@ def test_two_threads_remove_each_entry_once_while_somebody_writes(
     assert sum(words.count("bob’s request to claude") for words in cleaned(kitchen)) == 6
 
 
+def test_two_sweeps_at_once_remove_what_nothing_names_and_leave_what_something_does(kitchen: Kitchen) -> None:
+    source = f"room-{kitchen.room.pk}"
+    lost = [files.path(source, files.store(source, [b"lost %d" % n])[0]) for n in range(300)]
+    kept: list[Path] = []
+    for n in range(20):
+        sha256, size = files.store(source, [b"kept %d" % n])
+        attached = [mail.File(source, sha256, "it.txt", "text/plain", size)]
+        turns.ask(kitchen.bob, kitchen.room.pk, body="see", client_id=key(), files=attached)
+        kept.append(files.path(source, sha256))
+    for path in [*lost, *kept]:
+        os.utime(path, (0, 0))
+    now, together = timezone.now(), threading.Barrier(3)
+
+    def sweep(_: int) -> None:
+        together.wait(30)
+        try:
+            files.sweep(now)
+        finally:
+            connections.close_all()
+
+    def doubt() -> None:
+        """As where an entry goes while another comes that names the same file."""
+        together.wait(30)
+        try:
+            for path in kept * 3:
+                assert not files.remove(path, now)
+        finally:
+            connections.close_all()
+
+    with ThreadPoolExecutor(3) as threads:
+        doubting = threads.submit(doubt)
+        list(threads.map(sweep, range(2)))
+        doubting.result()
+    assert all(path.is_file() for path in kept)
+    assert sorted(path for path in kept[0].parents[1].rglob("*") if path.is_file()) == sorted(kept)
+
+
 CLEAN = """
 import json, sys
 from datetime import datetime
@@ -95,7 +132,7 @@ import django
 django.setup()
 from django.conf import settings
 settings.DATABASES["default"] |= json.loads(sys.argv[1])
-from approvals import control
+from approvals import control, turns
 from approvals.control import cleaning
 cleaning.SLICE = 7
 print("ready", flush=True)
