@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from itertools import batched
 from pathlib import Path
 from typing import Any
 
 from django.conf import settings
 from django.db import connection, transaction
-from django.db.models import Q
+from django.db.models import Max, Q, QuerySet
 from django.utils import timezone
 
 from messaging import files, nudge
@@ -33,6 +33,8 @@ WINDOW = 1000
 """Numbers that one read examines at most."""
 LOT = 1000
 """Ids that one statement names at most."""
+LATELY = timedelta(minutes=10)
+"""No transaction that names a file lasts so long."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,20 +213,34 @@ def blank(room_id: int, entries: Sequence[Entry], *, by: Member, words: str) -> 
     first = entries[0]
     turn = first.data.get("turn")
     about = {"seqs": seqs, "by": by.handle, **({"turn": turn} if isinstance(turn, int) else {})}
-    lost = list(Attachment.objects.filter(entry__in=entries))
-    Attachment.objects.filter(pk__in=[attachment.pk for attachment in lost]).delete()
+    attached = Attachment.objects.filter(entry__in=entries)
+    lost = _named_at(attached)
+    attached.delete()
     Entry.objects.filter(room=room_id, seq__in=seqs).update(subject="", body="", data=BLANK)
     under = None if first.kind == Entry.Kind.MESSAGE else first.parent_seq
     [told] = append(room_id, New(Entry.Kind.BLANKED, author=by, body=words, data=about, parent_seq=under))
-    transaction.on_commit(lambda: _forget(lost))
+    transaction.on_commit(lambda: _forget(lost), robust=True)
     return told
 
 
-def _forget(lost: Iterable[Attachment]) -> None:
-    """Remove bytes that nothing names any more."""
-    for attachment in lost:
-        if not Attachment.objects.filter(source=attachment.source, sha256=attachment.sha256).exists():
-            files.path(attachment.source, attachment.sha256).unlink(missing_ok=True)
+def _named_at(attached: QuerySet[Attachment]) -> dict[Path, datetime]:
+    """Where these files lie, and when one of these entries named them last."""
+    newest = attached.values_list("source", "sha256").annotate(at=Max("entry__created_at")).order_by()
+    return {files.path(source, sha256): at for source, sha256, at in newest}
+
+
+def _forget(lost: Mapping[Path, datetime]) -> None:
+    """Remove bytes that nothing names any more.
+
+    What came anew a moment ago is maybe named in a transaction that goes on: the hourly sweep looks after it.
+    """
+    for path, at in lost.items():
+        _remove(path, max(at, timezone.now() - LATELY))
+
+
+def _remove(path: Path, since: datetime) -> None:
+    if path.name not in files.named(path.relative_to(settings.MEDIA_ROOT).parts[0], [path.name]):
+        files.remove(path, since)
 
 
 @rule
@@ -260,8 +276,7 @@ def purge(room_id: int, through: int, *, now: datetime | None = None) -> int:
 def _drop(lost: Iterable[Path], now: datetime) -> None:
     """What is not removed now, because the server is killed here, is found by ``files.unnamed``."""
     for path in sorted(lost):
-        if path.name not in files.named(path.relative_to(settings.MEDIA_ROOT).parts[0], [path.name]):
-            files.remove(path, now - files.KEPT)
+        _remove(path, now - files.KEPT)
 
 
 def begins_after(room_id: int) -> int:
@@ -276,10 +291,10 @@ def erase(room_id: int) -> int:
     Whoever calls has ended what still waits in them, and removed what else names them.
     """
     under = Entry.objects.filter(room=room_id)
-    lost = list(Attachment.objects.filter(entry__room=room_id))
+    lost = _named_at(Attachment.objects.filter(entry__room=room_id))
     removed = under.count()
     # One statement each: a room's whole log is more than a collector should hold.
     for rows in (Recipient.objects.filter(entry__room=room_id), Attachment.objects.filter(entry__room=room_id), under):
         rows._raw_delete(rows.db)
-    transaction.on_commit(lambda: _forget(lost))
+    transaction.on_commit(lambda: _forget(lost), robust=True)
     return removed

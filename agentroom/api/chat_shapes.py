@@ -19,7 +19,7 @@ def _number(value: object) -> object:
     return value
 
 
-Number = Annotated[int, BeforeValidator(_number), Field(ge=1, le=LARGEST)]
+Number = Annotated[int, Field(ge=1, le=LARGEST), BeforeValidator(_number)]
 Topic = Annotated[str, StringConstraints(pattern=TOPIC)]
 Session = Annotated[str, StringConstraints(min_length=1, max_length=MAX_SESSION)]
 

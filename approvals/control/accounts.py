@@ -269,7 +269,7 @@ def _forget(user: User, seats: Iterable[Member]) -> None:
     called = f"{former.FORMER} {user.pk}"
     if user.gone_at is None:
         named = Turn.objects.filter(Q(ended_by=user) | Q(approvals__decided_by=user) | Q(undo__asked_by=user))
-        elsewhere = set(named.values_list("room_id", flat=True)) - {seat.room_id for seat in seats}
+        elsewhere = set(named.values_list("room_id", flat=True))
         former.forget(seats, username=user.username, elsewhere=elsewhere, shown_as=called)
     Member.objects.filter(user=user).update(handle=called, name="")
     for room_id in {seat.room_id for seat in seats}:

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+import os
+from datetime import timedelta
+from pathlib import Path
+from unittest.mock import Mock
+
 import pytest
+from django.utils import timezone
+from pytest_django import DjangoCaptureOnCommitCallbacks
 
 from agentroom_machine import wire
 from approvals import control, turns
@@ -60,6 +67,58 @@ def test_a_file_goes_with_its_bytes_unless_they_are_somebody_elses_too(kitchen: 
         control.blank(kitchen.bob, kitchen.room.pk, second.seq)
     assert not files.path(source, sha256).exists()
     assert not Attachment.objects.exists()
+
+
+def attach(kitchen: Kitchen) -> tuple[Path, Entry]:
+    source = f"room-{kitchen.room.pk}"
+    sha256, size = files.store(source, [SECRET.encode()])
+    attached = [mail.File(source, sha256, "secret.txt", "text/plain", size)]
+    entry = turns.ask(kitchen.bob, kitchen.room.pk, body="see", client_id=key(), files=attached)
+    return files.path(source, sha256), entry
+
+
+def test_bytes_that_came_anew_a_moment_ago_wait_for_whoever_is_about_to_name_them(
+    kitchen: Kitchen, django_capture_on_commit_callbacks: DjangoCaptureOnCommitCallbacks
+) -> None:
+    """On PostgreSQL a fact in another transaction may name them already, which nobody sees before its commit."""
+    path, entry = attach(kitchen)
+    soon = timezone.now() + timedelta(seconds=1)
+    os.utime(path, (soon.timestamp(), soon.timestamp()))
+    with django_capture_on_commit_callbacks(execute=True):
+        control.blank(kitchen.bob, kitchen.room.pk, entry.seq)
+    assert path.is_file()
+    control.clean(soon + files.KEPT + timedelta(seconds=1))
+    assert not path.exists()
+
+
+def test_bytes_that_an_entry_names_while_they_go_come_back(
+    kitchen: Kitchen, django_capture_on_commit_callbacks: DjangoCaptureOnCommitCallbacks
+) -> None:
+    path, entry = attach(kitchen)
+    other, rename = kitchen.ask(kitchen.bob, "the same"), Path.rename
+
+    def meanwhile(this: Path, to: Path) -> Path:
+        Attachment.objects.create(
+            entry=other, source=f"room-{kitchen.room.pk}", sha256=path.name, name="x", content_type="text/plain", size=1
+        )
+        return rename(this, to)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Path, "rename", meanwhile)
+        with django_capture_on_commit_callbacks(execute=True):
+            control.blank(kitchen.bob, kitchen.room.pk, entry.seq)
+    assert path.read_bytes() == SECRET.encode()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_disk_that_fails_after_the_commit_fails_nobody(kitchen: Kitchen) -> None:
+    path, entry = attach(kitchen)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Path, "rename", Mock(side_effect=PermissionError))
+        told = control.blank(kitchen.bob, kitchen.room.pk, entry.seq)
+    assert told.kind == "blanked"
+    assert not Attachment.objects.exists()
+    assert path.is_file()
 
 
 def test_a_step_goes_with_its_earlier_states_and_a_text_with_all_its_pieces(kitchen: Kitchen) -> None:

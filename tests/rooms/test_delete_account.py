@@ -303,6 +303,74 @@ def test_who_sits_under_that_name_by_their_own_choice_keeps_it(kitchen: Kitchen)
     assert set(FormerName.objects.filter(room=cellar).values_list("handle", flat=True)) == {"robert"}
 
 
+def as_bob(kitchen: Kitchen, user: User) -> Member:
+    """Somebody else takes the seat name bob."""
+    _, token = membership.invite(kitchen.alice, kitchen.room.pk, role="member", days=1, max_uses=5)
+    return membership.accept_invite(user, token, handle="bob")
+
+
+def test_what_ended_when_somebody_left_is_nobody_elses_once_they_are_gone(kitchen: Kitchen) -> None:
+    turn = kitchen.turn(kitchen.ask(kitchen.bob, "@claude bake"))
+    control.leave(kitchen.bob, kitchen.room.pk)
+    assert Entry.objects.filter(room=kitchen.room, kind="turn").latest("seq").data["by"] == "bob"
+    delete(kitchen.bob)
+    join(kitchen.room, membership.make_person("bob"))
+    before = shown(kitchen).partition("bob joined by a link")[0]
+    assert f'data-handle="{called(kitchen.bob)}"' in before
+    assert 'data-handle="bob"' not in before
+    assert Turn.objects.get(pk=turn.pk).status == "cancelled"
+
+
+def test_what_a_deputy_answered_after_leaving_is_nobody_elses(kitchen: Kitchen) -> None:
+    control.name_deputy(kitchen.alice, handle="bob", until=timezone.now() + timedelta(days=1))
+    control.leave(kitchen.bob, kitchen.room.pk)
+    between = as_bob(kitchen, kitchen.charlie)
+    control.leave(kitchen.charlie, kitchen.room.pk)
+    turn = kitchen.turn(kitchen.ask(kitchen.dana, "@claude bake"))
+    turns.answer(User.objects.get(pk=kitchen.bob.pk), kitchen.question(turn).pk, verdict="no")
+    delete(kitchen.bob)
+    join(kitchen.room, membership.make_person("bob"))
+    before = shown(kitchen).rpartition("bob joined by a link")[0]
+    assert 'data-handle="bob"' not in before
+    assert between.user == kitchen.charlie
+
+
+def test_what_an_administrator_did_where_they_never_sat_is_nobody_elses(kitchen: Kitchen) -> None:
+    root, toor = (membership.make_person(name, admin=True) for name in ("root", "toor"))
+    delete(kitchen.dana, by=root)
+    assert not Turn.objects.exists()
+    assert Entry.objects.filter(room=kitchen.room, data__by="root").exists()
+    delete(root)
+    delete(toor, successor="alice")
+    assert "root" not in shown(kitchen)
+    assert "root" not in written(kitchen)
+
+
+def test_who_took_the_name_after_they_left_keeps_what_is_theirs(kitchen: Kitchen) -> None:
+    control.leave(kitchen.bob, kitchen.room.pk)
+    as_bob(kitchen, kitchen.charlie)
+    kitchen.ask(kitchen.charlie, "@claude bake")
+    delete(kitchen.bob)
+    before, _, after = shown(kitchen).rpartition("bob joined by a link")
+    assert f"{called(kitchen.bob)} left." in before
+    assert 'data-handle="bob"' not in before
+    assert called(kitchen.bob) not in after
+    control.leave(kitchen.charlie, kitchen.room.pk)
+    assert "bob left." in shown(kitchen)
+
+
+def test_a_name_that_it_bore_before_it_came_again_goes_too(kitchen: Kitchen) -> None:
+    control.leave(kitchen.bob, kitchen.room.pk)
+    _, token = membership.invite(kitchen.alice, kitchen.room.pk, role="member", days=1, max_uses=5)
+    for handle in ("robert", "bobby"):
+        membership.accept_invite(kitchen.bob, token, handle=handle)
+        control.leave(kitchen.bob, kitchen.room.pk)
+    assert "robert joined by a link" in shown(kitchen)
+    delete(kitchen.bob)
+    assert not {name for name in ("bob", "robert", "bobby") if f">{name} " in shown(kitchen)}
+    assert "robert" not in written(kitchen)
+
+
 def test_nobody_can_choose_the_name_that_it_is_shown_under(kitchen: Kitchen) -> None:
     delete(kitchen.bob)
     with pytest.raises(Invalid):
