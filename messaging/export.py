@@ -60,7 +60,8 @@ def pages(user: User, room_id: int, write: Written, *, through: int | None = Non
     """
     cursor = 0
     while True:
-        member = member_for(user, room_id)
+        # Not as the request knew them: an administrator may have shut them out meanwhile.
+        member = member_for(User.objects.filter(pk=user.pk).first(), room_id)
         through = member.room.last_seq if through is None else through
         page = log.after(room_id, cursor, limit=PAGE)
         entries = [entry for entry in page.entries if entry.seq <= through]

@@ -109,6 +109,15 @@ def test_a_right_that_ends_half_way_ends_the_export(kitchen: Kitchen, monkeypatc
         next(pages)
 
 
+def test_who_is_shut_out_half_way_gets_no_more(kitchen: Kitchen, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(export, "PAGE", 3)
+    pages = export.pages(kitchen.bob, kitchen.room.pk, export.as_line)
+    assert next(pages)
+    User.objects.filter(pk=kitchen.bob.pk).update(is_active=False)
+    with pytest.raises(NotFound):
+        next(pages)
+
+
 def test_it_ends_though_the_room_goes_on(kitchen: Kitchen, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(export, "PAGE", 2)
     last = Room.objects.get(pk=kitchen.room.pk).last_seq
