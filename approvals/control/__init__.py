@@ -9,7 +9,7 @@ from approvals.control.cleaning import Cleaned, Due, Preview, clean, clean_room,
 from approvals.control.grants import revoke_grant, set_grant
 from approvals.control.keeping import MOST_DAYS, keep, shortens
 from approvals.control.limits import set_limit, set_times
-from approvals.control.removal import SIGN_IN, Loss, delete_room, lost_with
+from approvals.control.removal import SIGN_IN, Loss, check_deletable, delete_room, lost_with
 from approvals.control.rooms import archive, decline_direct, end_deputy, heirs, name_deputy, transfer
 from approvals.control.seats import leave, remove_member, set_role
 from approvals.control.stopping import cancel_waiting, close_turn, stop_machine, stop_turn
@@ -30,6 +30,7 @@ __all__ = [
     "blank",
     "blankable",
     "cancel_waiting",
+    "check_deletable",
     "clean",
     "clean_room",
     "close_turn",

@@ -55,15 +55,22 @@ def lost_with(room: Room) -> Loss:
     )
 
 
+def check_deletable(room: Room) -> None:
+    """Refused for an account's chat, and for a direct room that was just turned down: else it could be asked anew."""
+    if room.kind == Room.Kind.ACCOUNT:
+        raise Refused("Your agents’ chat goes with your account, and not without it.")
+    membership.check_not_declined(room)
+
+
 @rule
 def delete_room(owner: User, room_id: int, *, name: str, recently: bool) -> Loss:
     """Delete a room with all that it holds. ``name`` is typed by the owner, who has ``recently`` signed in."""
     room = owned_room(owner, room_id)
-    if room.kind == Room.Kind.ACCOUNT:
-        raise Refused("Your agents' chat goes with your account, and not without it.")
+    check_deletable(room)
     if not recently:
         raise Refused(SIGN_IN)
     room = lock_rooms([room.pk], going=True)[room.pk]
+    check_deletable(room)
     if " ".join(name.split()) != room.name:
         raise Invalid("Write the room's name as it stands here.", field="name")
     audit.hold([room.pk])

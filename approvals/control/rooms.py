@@ -12,6 +12,7 @@ from approvals.control.waiting import cancel_all
 from approvals.models import Turn
 from messaging import log, nudge
 from messaging.models import Entry
+from rooms import membership
 from rooms.access import ABSENT, lock_rooms, owned_room, rights_changed, seated
 from rooms.errors import Conflict, Invalid, NotFound, Refused
 from rooms.models import Invite, Member, Room, User
@@ -111,7 +112,9 @@ def archive(owner: User, room_id: int, *, archived: bool) -> None:
     room = owned_room(owner, room_id)
     if room.kind == Room.Kind.ACCOUNT:
         raise Refused("Your agents' chat stays open. Switch it off in its settings instead.")
-    lock_rooms([room.pk])
+    room = lock_rooms([room.pk])[room.pk]
+    if not archived:
+        membership.check_not_declined(room)
     if not Room.objects.filter(pk=room.pk, archived_at__isnull=archived).update(
         archived_at=timezone.now() if archived else None
     ):

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from rooms.membership.agents import add_agent, edit_agent, picture_kind, register_agent, set_avatar
 from rooms.membership.connections import connect, connect_account, may_speak_as, revoke_connection
-from rooms.membership.direct import direct_requests, direct_room, reachable_agent, waits_for_owner
+from rooms.membership.direct import (
+    check_not_declined,
+    direct_requests,
+    direct_room,
+    reachable_agent,
+    waits_for_owner,
+)
 from rooms.membership.invites import (
     accept_invite,
     invite,
@@ -41,6 +47,7 @@ __all__ = [
     "add_agent",
     "admit",
     "as_code",
+    "check_not_declined",
     "confirm_pairing",
     "connect",
     "connect_account",

@@ -80,6 +80,16 @@ def waits_for_owner(room: Room) -> bool:
     return not Member.objects.filter(room=room, agent=room.direct_agent_id).exists()
 
 
+def check_not_declined(room: Room) -> None:
+    """Refused while a direct room that its agent's owner turned down can't be asked for again."""
+    since = timezone.now() - ASK_AGAIN_AFTER
+    if room.archived_at is None or room.archived_at <= since or room.direct_agent is None:
+        return
+    told = Entry.objects.filter(room=room, kind=Entry.Kind.CONTROL, created_at__gt=since, data__what="declined")
+    if told.exists():
+        raise Refused(f"{room.direct_agent.owner.username} declined. This room stays closed until you can ask again.")
+
+
 def _open_again(room: Room, user: User, agent: Agent) -> None:
     if room.archived_at is not None and timezone.now() - room.archived_at < ASK_AGAIN_AFTER:
         raise Refused(f"{agent.owner.username} declined. You can ask again tomorrow.")

@@ -15,7 +15,7 @@ from messaging import sign_in
 from rooms import access
 from rooms.errors import Invalid, Refused
 from rooms.forms import DeleteAccountForm, DeleteRoomForm
-from rooms.models import Room, User
+from rooms.models import User
 from rooms.views.actor import person, posted
 
 
@@ -39,8 +39,7 @@ def room_delete(request: HttpRequest, room_id: int) -> HttpResponse:
     """First what is lost; then the room's name, typed by whoever has signed in lately."""
     user = person(request)
     room = access.owned_room(user, room_id)
-    if room.kind == Room.Kind.ACCOUNT:
-        raise Refused("Your agents’ chat goes with your account, and not without it.")
+    control.check_deletable(room)
     here, recently = reverse("room_delete", args=[room_id]), sign_in.recently(request, user)
     if request.method == "POST" and not recently:
         return _sign_in_first(user, here)

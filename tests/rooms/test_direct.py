@@ -3,6 +3,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
+from django.test import Client
 from django.utils import timezone
 
 from approvals import control
@@ -95,6 +96,31 @@ def test_declined_it_can_be_asked_again_a_day_later(kitchen: Kitchen) -> None:
     Room.objects.filter(pk=room.pk).update(archived_at=timezone.now() - timedelta(days=1, seconds=1))
     assert membership.direct_room(kitchen.bob, kitchen.claude.pk) == room
     assert list(membership.direct_requests(kitchen.alice)) == [room]
+
+
+def test_declined_it_is_not_deleted_or_opened_again_to_be_asked_for_sooner(kitchen: Kitchen) -> None:
+    room = membership.direct_room(kitchen.bob, kitchen.claude.pk)
+    control.decline_direct(kitchen.alice, room.pk)
+    with pytest.raises(Refused, match="alice declined"):
+        control.delete_room(kitchen.bob, room.pk, name=room.name, recently=True)
+    with pytest.raises(Refused, match="alice declined"):
+        control.archive(kitchen.bob, room.pk, archived=False)
+    browser = Client()
+    browser.force_login(kitchen.bob)
+    assert browser.get(f"/rooms/{room.pk}/delete/").status_code == 403
+    Room.objects.filter(pk=room.pk).update(archived_at=timezone.now() - timedelta(days=1, seconds=1))
+    assert browser.get(f"/rooms/{room.pk}/delete/").status_code == 200
+    control.delete_room(kitchen.bob, room.pk, name=room.name, recently=True)
+    assert membership.direct_room(kitchen.bob, kitchen.claude.pk) != room
+
+
+def test_who_archived_their_own_direct_room_opens_and_deletes_it_at_once(kitchen: Kitchen) -> None:
+    room = membership.direct_room(kitchen.bob, kitchen.claude.pk)
+    membership.add_agent(kitchen.alice, room.pk, kitchen.claude.pk)
+    for archived in (True, False, True):
+        control.archive(kitchen.bob, room.pk, archived=archived)
+    control.delete_room(kitchen.bob, room.pk, name=room.name, recently=True)
+    assert not Room.objects.filter(pk=room.pk).exists()
 
 
 def test_what_was_let_in_is_not_declined(kitchen: Kitchen) -> None:
