@@ -13,7 +13,7 @@ from operator import itemgetter
 from django.db.models import Count, Exists, F, Max, Min, OuterRef, Q, QuerySet
 from django.utils import timezone
 
-from approvals import consent, limits, turns
+from approvals import audit, consent, limits, turns
 from approvals.models import Approval, Mail, Turn, Undo
 from approvals.turns.asking import asker
 from messaging import files, log, nudge, retention
@@ -249,8 +249,10 @@ def _young_under(room_id: int, through: int, before: datetime, days: int) -> int
 
 
 def _end_waiting(room_id: int, through: int, why: str) -> list[str]:
-    waiting = Turn.objects.filter(room=room_id, entry__seq__lte=through, status__in=Turn.WAITING)
-    return [_cancel(turn, through, why) for turn in _whole(waiting)]
+    waiting = _whole(Turn.objects.filter(room=room_id, entry__seq__lte=through, status__in=Turn.WAITING))
+    if waiting:
+        audit.hold([room_id])
+    return [_cancel(turn, through, why) for turn in waiting]
 
 
 def _end(room_id: int, through: int, why: str) -> list[str]:
@@ -261,6 +263,7 @@ def _end(room_id: int, through: int, why: str) -> list[str]:
     of_these = Turn.objects.filter(room=room_id, entry__seq__lte=through)
     asked = Approval.objects.filter(verdict="", turn__in=of_these)
     if found := list(asked.select_related("turn__agent__owner", "turn__entry", "turn__principal")[:AT_ONCE]):
+        audit.hold([room_id])
         return [_lapse(approval) for approval in found]
     undos = Undo.objects.filter(turn__in=of_these, asked_at__isnull=False, done_at=None)
     wanted = _whole(of_these.filter(undo__in=undos))

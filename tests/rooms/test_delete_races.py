@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
+from django.utils import timezone
 
 from approvals import control
 from approvals.control.accounts import LAST
@@ -60,7 +63,7 @@ def shared(kitchen: Kitchen, owner: User, name: str) -> Room:
 
 
 @pytest.mark.parametrize("round_", range(3))
-@pytest.mark.parametrize("how", ["delete", "archive"])
+@pytest.mark.parametrize("how", ["delete", "archive", "clean"])
 def test_two_owners_end_rooms_in_which_each_others_agents_sit(
     how: str, round_: int, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -70,9 +73,12 @@ def test_two_owners_end_rooms_in_which_each_others_agents_sit(
     def end(room: Room) -> None:
         if how == "delete":
             control.delete_room(room.owner, room.pk, name=room.name, recently=True)
+        elif how == "clean":
+            control.clean_room(room.pk, timezone.now() + timedelta(days=2))
         else:
             control.archive(room.owner, room.pk, archived=True)
 
+    Room.objects.update(retention_days=1)
     at_once(lambda: end(pantry), lambda: end(cellar))
     assert not Turn.objects.filter(room__in=[pantry, cellar], status__in=Turn.WAITING).exists()
     assert "deadlock" not in caplog.text
