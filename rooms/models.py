@@ -162,6 +162,9 @@ class Room(models.Model):
     class Meta:
         constraints: ClassVar = [
             models.CheckConstraint(condition=Q(kind__in=["room", "direct", "account"]), name="room_kind_known"),
+            models.CheckConstraint(
+                condition=Q(retention_days=None) | Q(retention_days__gte=1), name="room_keeps_a_day_at_least"
+            ),
             models.UniqueConstraint(fields=["owner"], condition=Q(kind="account"), name="one_account_chat_per_owner"),
             models.UniqueConstraint(
                 fields=["owner", "direct_agent"], condition=Q(kind="direct"), name="one_direct_room_per_pair"

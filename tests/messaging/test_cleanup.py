@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from django.db import DatabaseError, transaction
+from django.db import DatabaseError, IntegrityError, transaction
 from django.test import Client
 from django.utils import timezone
 from pytest_django import DjangoCaptureOnCommitCallbacks, Settings
@@ -143,6 +143,13 @@ def test_a_limit_that_is_none_stops_the_start_in_words(monkeypatch: pytest.Monke
     monkeypatch.setenv(name, value)
     with pytest.raises(ValueError, match=f"{name} is .* say a whole number of days"):
         env_days(name, 14)
+
+
+def test_the_database_takes_no_room_that_keeps_no_days(kitchen: Kitchen) -> None:
+    with pytest.raises(IntegrityError, match="room_keeps_a_day_at_least"), transaction.atomic():
+        keeps(kitchen.room, 0)
+    for days in (1, None):
+        keeps(kitchen.room, days)
 
 
 # --- what stays true
