@@ -35,21 +35,18 @@ def record(machine: Machine, report: wire.Report) -> wire.Receipt:
 
     A fact that can never be stored (another machine's turn, a file that never came) is dropped and named.
     """
-    found = {
-        turn.pk: turn
-        for turn in Turn.objects.filter(pk__in={item.turn_id for item in report.facts}).select_related(
-            "agent__owner", "agent__machine", "room", "entry", "principal"
-        )
-    }
-    lock_rooms(turn.room_id for turn in found.values())
+    turn_ids = {item.turn_id for item in report.facts}
+    lock_rooms(Turn.objects.filter(pk__in=turn_ids).values_list("room_id", flat=True))
     machine = lock_machine(machine.pk)
     if report.journal_id != machine.journal_id:
         raise Conflict("This journal is not the machine's present one.", code="superseded")
-    # Read again under the locks: a room can have gone meanwhile, with its turns.
-    there = set(Turn.objects.filter(pk__in=list(found)).values_list("pk", flat=True))
-    found = {pk: turn for pk, turn in found.items() if pk in there}
-    for turn in found.values():
-        turn.refresh_from_db(fields=["status", "machine", "journal_id", "started_at", "finished_at"])
+    # Read under the locks: what was there a moment ago can have gone with its room, or with a clean-up.
+    found = {
+        turn.pk: turn
+        for turn in Turn.objects.filter(pk__in=turn_ids).select_related(
+            "agent__owner", "agent__machine", "room", "entry", "principal"
+        )
+    }
     acked, refused = machine.journal_acked, {}
     for item in report.facts:
         if item.n <= acked:

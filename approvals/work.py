@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -108,16 +108,18 @@ def sync(machine: Machine, request: wire.SyncRequest, *, since: datetime) -> tup
         *Turn.objects.filter(agent__in=agents, status="queued").values_list("room_id", flat=True),
         *Turn.objects.filter(machine=machine, status__in=["offered", "running"]).values_list("room_id", flat=True),
     }
-    lock_rooms(rooms)
+    locked = lock_rooms(rooms)
     mine = list(
         Turn.objects.filter(machine=machine, status__in=["offered", "running"]).select_related(
             "agent__owner", "agent__machine", "room", "entry__author", "principal"
         )
     )
-    _end_lost(mine, machine, held)
-    offers = [turn for turn in mine if turn.status == "offered" and turn.pk not in held]
+    # What came into another room meanwhile waits for the next sync: that room may go while this one looks.
+    here = [turn for turn in mine if turn.room_id in locked]
+    _end_lost(here, machine, held)
+    offers = [turn for turn in here if turn.status == "offered" and turn.pk not in held]
     if not request.draining:
-        offers += _new_offers(machine, request, agents, mine)
+        offers += _new_offers(machine, request, agents, mine, locked)
     alive = {
         turn.pk for turn in mine if turn.status in ("offered", "running") and turn.journal_id == machine.journal_id
     }
@@ -149,14 +151,18 @@ def _end_lost(mine: Sequence[Turn], machine: Machine, held: set[int]) -> None:
 
 
 def _new_offers(
-    machine: Machine, request: wire.SyncRequest, agents: Sequence[Agent], mine: Sequence[Turn]
+    machine: Machine,
+    request: wire.SyncRequest,
+    agents: Sequence[Agent],
+    mine: Sequence[Turn],
+    rooms: Collection[int],
 ) -> list[Turn]:
     busy = {turn.agent_id for turn in mine if turn.status in ("offered", "running")}
     ready = [a.pk for a in agents if a.pk in request.ready and a.pk not in busy and a.paused_at is None]
     active = sum(turn.status in ("offered", "running") for turn in mine)
     slots = min(request.slots, machine.max_running - active)
     offers: list[Turn] = []
-    for turn in turns.queue_of(ready):
+    for turn in turns.queue_of(ready).filter(room__in=list(rooms)):
         if len(offers) >= slots:
             break
         if turn.cause == "mail" and not _is_live(turn, request) and not turn.agent.wake_for_mail:

@@ -157,7 +157,9 @@ def put_file(request: HttpRequest, sha256: str) -> Status[None]:
 def get_file(request: HttpRequest, turn_id: int, sha256: str) -> FileResponse:
     """A file that is attached to a request which this machine runs."""
     machine = caller(request)
-    turn = Turn.objects.filter(pk=turn_id, machine=machine, status__in=["offered", "running"]).first()
+    mine = Turn.objects.filter(pk=turn_id, machine=machine, status__in=["offered", "running"])
+    # With its message: either can go at this moment.
+    turn = mine.select_related("entry__author").first()
     found = Attachment.objects.filter(entry__in=turns.messages(turn), sha256=sha256).first() if turn else None
     if found is None:
         raise NotFound(ABSENT)
