@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from allauth.idp.oidc.models import Client, Token
+from django.core.management import call_command
 from django.db import connection
 
 from agentroom import auth
@@ -194,6 +195,15 @@ def test_other_rooms_are_as_they_were(kitchen: Kitchen) -> None:
 def test_its_number_is_never_given_again(kitchen: Kitchen) -> None:
     last = membership.create_room(kitchen.alice, name="attic")
     control.delete_room(kitchen.alice, last.pk, name="attic", recently=True)
+    assert membership.create_room(kitchen.charlie, name="attic").pk > last.pk
+
+
+@pytest.mark.django_db(transaction=True)
+def test_its_number_is_not_given_again_either_once_the_table_was_written_anew(kitchen: Kitchen) -> None:
+    last = membership.create_room(kitchen.alice, name="attic")
+    control.delete_room(kitchen.alice, last.pk, name="attic", recently=True)
+    call_command("migrate", "rooms", "0004", verbosity=0)
+    call_command("migrate", verbosity=0)
     assert membership.create_room(kitchen.charlie, name="attic").pk > last.pk
 
 
