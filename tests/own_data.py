@@ -20,6 +20,10 @@ import redis
 
 from tests.ports import free_port
 
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # Started by a script in the background; what the tests start would inherit it, and never hear Ctrl-C.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
 SET_DEATH_SIGNAL = 1
 _libc = ctypes.CDLL(None) if sys.platform == "linux" else None
 

@@ -259,10 +259,13 @@ def _run(context: Context, work: Callable[[Client], Coroutine[Any, Any, None]], 
             tasks = {asyncio.ensure_future(work(client))}
             if for_readers:
                 tasks.add(asyncio.ensure_future(_nobody_reads()))
-            done, pending = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-            for task in pending:
-                task.cancel()
-            await asyncio.gather(*pending, return_exceptions=True)
+            try:
+                done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                # Before the client is closed under them.
+                for task in tasks:
+                    task.cancel()
+                await asyncio.gather(*tasks, return_exceptions=True)
             for task in done:
                 task.result()
 

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import json
 import time
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from typing import Any
 
 import httpx
+from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 from websockets.typing import Origin
+
+GONE = 4404
+"""How a socket is closed whose reader may read no more."""
 
 
 @dataclass(frozen=True)
@@ -47,13 +51,19 @@ class Watch:
 
     def frame(self, *, seconds: float = 20) -> dict[str, Any]:
         """The next frame; TimeoutError when none comes."""
-        frame: dict[str, Any] = json.loads(self._socket.recv(timeout=seconds))
+        try:
+            frame: dict[str, Any] = json.loads(self._socket.recv(timeout=seconds))
+        except ConnectionClosed as closed:
+            if closed.rcvd is None or closed.rcvd.code != GONE:
+                raise
+            frame = {"gone": True}
         if frame.get("gone"):
             self.gone = True
         elif "cursor" in frame:
             self.cursor = frame["cursor"]
             self.parts += [Part(**part) for part in frame.get("parts", [])]
-            self._socket.send(json.dumps({"ack": self.cursor}))
+            with suppress(ConnectionClosed):  # the next frame says why
+                self._socket.send(json.dumps({"ack": self.cursor}))
         return frame
 
     def until(self, words: str, *, seconds: float = 20) -> Part:

@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pytest
 
@@ -64,7 +65,9 @@ async def refused(runtime: str, environ: dict[str, str], folder: Path) -> Refuse
     work = folder / "work"
     work.mkdir(exist_ok=True)
     turn = Refuses()
-    started = Runtime(launch(agent(work, runtime=runtime), Surroundings(environ=environ)), work, "test")
+    started = Runtime(
+        launch(agent(work, runtime=runtime), Surroundings(environ=environ)), work, f"hostile-{uuid4().hex}"
+    )
     try:
         await started.start(None, "", {})
         started.turn = turn

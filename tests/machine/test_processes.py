@@ -5,6 +5,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from uuid import uuid4
 
 import psutil
 import pytest
@@ -19,6 +20,8 @@ ESCAPES = {
     "an orphan": "subprocess.Popen([sys.executable, 'parent.py']).wait()",
     "without environment": "subprocess.Popen([sys.executable, 'worker.py'], env={})",
 }
+OWNER = f"test{uuid4().hex}"
+"""Of this run alone: on other workers others start processes, and sweep."""
 WORKER = "import os, pathlib, time\npathlib.Path('pid').write_text(str(os.getpid()))\ntime.sleep(60)\n"
 PARENT = "import subprocess, sys\nsubprocess.Popen([sys.executable, 'worker.py'], start_new_session=True)\n"
 DAEMON = """
@@ -28,7 +31,7 @@ from agentroom_machine.daemon.processes import Tree, adopt_orphans
 async def main():
     adopt_orphans()
     own = pathlib.Path(sys.argv[1])
-    tree = await Tree.start([sys.executable, own / "agent.py"], cwd=own, env=dict(os.environ), owner="test")
+    tree = await Tree.start([sys.executable, own / "agent.py"], cwd=own, env=dict(os.environ), owner=sys.argv[2])
     print(tree.process.pid, tree._heir._process.pid, flush=True)
     await asyncio.sleep(60)
 
@@ -41,7 +44,7 @@ async def started(tmp_path: Path, body: str) -> tuple[Tree, int]:
     (tmp_path / "worker.py").write_text(WORKER)
     (tmp_path / "parent.py").write_text(PARENT)
     program = f"import subprocess, sys, time\n{body}\ntime.sleep(60)\n"
-    tree = await Tree.start([sys.executable, "-c", program], cwd=tmp_path, env=dict(os.environ), owner="test")
+    tree = await Tree.start([sys.executable, "-c", program], cwd=tmp_path, env=dict(os.environ), owner=OWNER)
     async with asyncio.timeout(10):
         while not (tmp_path / "pid").exists() or not (tmp_path / "pid").read_text():
             await asyncio.sleep(0.01)
@@ -71,14 +74,14 @@ async def test_a_new_daemon_ends_what_a_dead_one_left(tmp_path: Path) -> None:
     tree, grandchild = await started(tmp_path, ESCAPES["a session of its own"])
     assert await asyncio.to_thread(sweep, "another") == 0
     assert psutil.pid_exists(grandchild)
-    assert await asyncio.to_thread(sweep, "test") == 2
+    assert await asyncio.to_thread(sweep, OWNER) == 2
     await tree.kill()
     assert not psutil.pid_exists(grandchild) or psutil.Process(grandchild).status() == psutil.STATUS_ZOMBIE
 
 
 async def test_the_last_words_on_the_error_output_are_kept_and_never_block(tmp_path: Path) -> None:
     program = "import sys\nfor n in range(20000): print('line', n, file=sys.stderr)\n"
-    tree = await Tree.start([sys.executable, "-c", program], cwd=tmp_path, env=dict(os.environ), owner="test")
+    tree = await Tree.start([sys.executable, "-c", program], cwd=tmp_path, env=dict(os.environ), owner=OWNER)
     async with asyncio.timeout(10):
         await tree.process.wait()
         while "line 19999" not in tree.last_words():
@@ -92,7 +95,7 @@ def test_a_killed_daemons_agent_and_its_grandchildren_end_at_once(tmp_path: Path
     (tmp_path / "worker.py").write_text(WORKER)
     (tmp_path / "parent.py").write_text(PARENT)
     (tmp_path / "agent.py").write_text(f"import subprocess, sys, time\n{ESCAPES[how]}\ntime.sleep(60)\n")
-    program = [sys.executable, "-c", DAEMON, str(tmp_path)]
+    program = [sys.executable, "-c", DAEMON, str(tmp_path), OWNER]
     stranger = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"], start_new_session=True)
     with subprocess.Popen(program, stdout=subprocess.PIPE, text=True, start_new_session=True) as daemon, stranger:
         assert daemon.stdout is not None
@@ -122,7 +125,7 @@ async def test_an_agent_that_ended_leaves_no_heir(tmp_path: Path) -> None:
 
 async def test_a_program_that_is_not_there_leaves_no_heir(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
-        await Tree.start([str(tmp_path / "nothing")], cwd=tmp_path, env=dict(os.environ), owner="test")
+        await Tree.start([str(tmp_path / "nothing")], cwd=tmp_path, env=dict(os.environ), owner=OWNER)
     mine = psutil.Process().children()
     assert not [child for child in mine if still_runs(child) and "agentroom_machine.daemon.heir" in child.cmdline()]
 

@@ -129,7 +129,7 @@ def test_one_account_goes_once_however_often_it_is_pressed(kitchen: Kitchen) -> 
 
 
 def test_a_room_goes_to_somebody_or_they_go_never_both(kitchen: Kitchen) -> None:
-    hand_over = partial(control.transfer, kitchen.alice, kitchen.room.pk, kitchen.seat(kitchen.bob).pk)
+    hand_over = partial(control.transfer, kitchen.alice, kitchen.room.pk, kitchen.seat(kitchen.bob).pk, recently=True)
     both(hand_over, partial(delete_bob, kitchen))
     whole(kitchen.room.pk)
     room, bob = Room.objects.get(pk=kitchen.room.pk), User.objects.get(pk=kitchen.bob.pk)
