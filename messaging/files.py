@@ -152,12 +152,12 @@ def remove(found: Path, since: datetime) -> bool:
     try:
         # Under another name first: whoever stores or names the same content at this moment is seen to have done it.
         found.rename(aside)
-    except FileNotFoundError:
-        return False
-    if aside.stat().st_mtime <= since.timestamp() and place.name not in named(source, [place.name]):
+        goes = aside.stat().st_mtime <= since.timestamp() and place.name not in named(source, [place.name])
+        if not goes:
+            with contextlib.suppress(FileExistsError):
+                os.link(aside, place)
         aside.unlink()
-        return True
-    with contextlib.suppress(FileExistsError):
-        os.link(aside, place)
-    aside.unlink()
-    return False
+    except FileNotFoundError:
+        # Another sweep was first: with the name that it had, or with this one, where its clock is a day ahead.
+        return False
+    return goes
