@@ -18,9 +18,12 @@ def send(
     """Append its message; Unauthorised when the connection ended, be it while the chat was locked by others."""
     room_id, _ = place(caller)
     access.lock_rooms([room_id])
-    place(caller)
+    try:
+        seat = caller.seat()
+    except NotFound:
+        raise Unauthorised("connection") from None
     return chat.send(
-        caller.seat(), body=body, topic=topic, reply_to=reply_to, session=session, client_id=client_id,
+        seat, body=body, topic=topic, reply_to=reply_to, session=session, client_id=client_id,
         connection=f"connection:{caller.connection.short}",
     )  # fmt: skip
 

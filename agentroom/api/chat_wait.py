@@ -18,7 +18,7 @@ from django.urls import resolve
 
 from agentroom import auth, waits
 from agentroom.api import api, chat, problems
-from agentroom.api.sync import Receive, Scope, Send
+from agentroom.api.sync import Receive, Scope, Send, hung_up
 from agentroom.callers import Callers
 from agentroom.pool import Pool
 from rooms.errors import RuleError
@@ -32,7 +32,7 @@ _callers = Callers(_pool)
 async def chat_wait(scope: Scope, receive: Receive, send: Send) -> None:
     """GET: what comes after a number, as soon as there is something; nothing for who hung up meanwhile."""
     arrived = time.monotonic()
-    gone = asyncio.ensure_future(_hung_up(receive))
+    gone = asyncio.ensure_future(hung_up(receive))
     try:
         request = ASGIRequest(scope, BytesIO())
         with contextlib.suppress(auth.Unauthorised):  # the operation says so in its own words
@@ -67,11 +67,6 @@ def _content(request: ASGIRequest, waited: waits.Waited) -> str:
     heard = chat.heard(waited.page, waited.reason)
     content: str = api.renderer.render(request, heard.model_dump(), response_status=200)
     return content
-
-
-async def _hung_up(receive: Receive) -> None:
-    while (await receive())["type"] != "http.disconnect":
-        continue
 
 
 async def _send(send: Send, answer: HttpResponse) -> None:

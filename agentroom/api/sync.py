@@ -73,7 +73,7 @@ async def _wait(header: str, request: wire.SyncRequest, receive: Receive) -> wir
     machine, request = await _run(partial(_arrive, header, request))
     until = arrived + max(0.0, min(request.wait, wire.MAX_WAIT))
     look = asyncio.Event()
-    gone = asyncio.ensure_future(_hung_up(receive))
+    gone = asyncio.ensure_future(hung_up(receive))
     unlisten = nudge.listen(f"machine:{machine.pk}", look.set)
     try:
         while True:
@@ -127,7 +127,8 @@ async def _body(receive: Receive) -> bytes | None:
             return raw
 
 
-async def _hung_up(receive: Receive) -> None:
+async def hung_up(receive: Receive) -> None:
+    """Returns when whoever called has closed the connection."""
     while (await receive())["type"] != "http.disconnect":
         continue
 

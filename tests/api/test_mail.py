@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
 from django.core.cache import cache
-from django.db import transaction
 from django.test import Client
 from django.utils import timezone
-from pytest_django import DjangoDbBlocker, Settings
+from pytest_django import Settings
 
 from approvals import control, turns
 from approvals.models import Approval, Turn
 from messaging.models import Entry, Recipient
 from tests.api.post import Caller, account, by_hand, in_session, revoked
-from tests.approvals.kitchen import Kitchen, make_kitchen
+from tests.approvals.kitchen import Kitchen
 from tests.doors.scene import stored
 from tests.mailbox.post import works
 
@@ -34,20 +32,6 @@ VERBS: list[tuple[str, str, Any]] = [
     ("POST", "questions", {"action": "git push", "kind": "push"}),
 ]
 every_verb = pytest.mark.parametrize(("method", "path", "body"), VERBS, ids=lambda value: str(value)[:20])
-
-
-@pytest.fixture(scope="module")
-def made(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[Kitchen]:
-    """The kitchen, made once, around the transaction that takes back what a test changed."""
-    with django_db_blocker.unblock(), transaction.atomic():
-        yield make_kitchen()
-        transaction.set_rollback(True)
-
-
-@pytest.fixture
-def kitchen(made: Kitchen, db: None) -> Kitchen:
-    cache.clear()
-    return made
 
 
 @pytest.fixture
