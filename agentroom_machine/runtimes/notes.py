@@ -22,7 +22,7 @@ def notes(workdir: Path) -> str:
             continue
         try:
             with real.open(encoding="utf-8", errors="replace") as file:
-                words = file.read(MOST - len(told))
+                words = file.read(max(0, MOST - len(told)))
         except OSError:
             continue
         if words.strip():

@@ -45,5 +45,5 @@ def test_a_link_to_the_notes_for_other_agents_is(work: Path) -> None:
 
 def test_it_is_bounded_and_takes_broken_text(work: Path) -> None:
     (work / "CLAUDE.md").write_bytes(b"\xff" + b"x" * 2 * MOST)
-    (work / "CLAUDE.local.md").write_text("more")
+    (work / "CLAUDE.local.md").write_text("y" * 2 * MOST)
     assert MOST < len(notes(work)) < MOST + 500
