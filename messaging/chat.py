@@ -11,7 +11,7 @@ from django.conf import settings
 from django.db.models import Count, Max, QuerySet
 
 from approvals import audit
-from messaging import log, nudge
+from messaging import log, nudge, retention
 from messaging.mail import MAX_BODY, line, topic_of
 from messaging.models import Anchor, Entry
 from rooms import access
@@ -251,7 +251,7 @@ def most_days() -> int:
 
 def kept_days(room: Room) -> int:
     """For how many days its messages stay: what its owner chose, never longer than the server's own limit."""
-    return min(room.retention_days or most_days(), most_days())
+    return retention.days(room) or most_days()
 
 
 @rule
