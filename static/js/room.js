@@ -149,14 +149,22 @@ function inView(part) {
   return topic ? of === topic : !hidden.has(of);
 }
 
+// While the timeline is drawn anew, what arrives waits.
+let held = null;
+
 function receive(frame) {
   if (frame.gone) {
     live.end();
     location.reload();
     return;
   }
+  if (held) {
+    held.push(frame);
+    return;
+  }
   if (frame.gap) {
-    reload();
+    held = [];
+    drawAnew();
     return;
   }
   const stay = atEnd();
@@ -195,10 +203,17 @@ function receive(frame) {
 }
 
 // Too far behind to catch up piece by piece: draw the page's timeline anew, and keep everything else.
-async function reload() {
-  const reply = await fetch(only || timeline.dataset.topic ? location.pathname + location.search : location.pathname, { credentials: "same-origin" });
-  if (!reply.ok) return;
-  const fresh = new DOMParser().parseFromString(await reply.text(), "text/html").getElementById("timeline");
+async function drawAnew(wait = 1_000) {
+  let fresh;
+  try {
+    const here = only || timeline.dataset.topic ? location.pathname + location.search : location.pathname;
+    const reply = await fetch(here, { credentials: "same-origin" });
+    fresh = new DOMParser().parseFromString(await reply.text(), "text/html").getElementById("timeline");
+    if (!reply.ok || !fresh) throw new Error(`${reply.status}`);
+  } catch {
+    setTimeout(drawAnew, wait, Math.min(2 * wait, 15_000));
+    return;
+  }
   const stay = atEnd();
   localise(fresh);
   entries.replaceChildren(...fresh.querySelector("#entries").childNodes);
@@ -210,6 +225,9 @@ async function reload() {
   live.send({ ack: cursor });
   drawDays(entries);
   if (stay) toEnd();
+  const later = held;
+  held = null;
+  for (const frame of later) if (frame.gone || frame.cursor > cursor) receive(frame);
 }
 
 const live = still ? null : keepOpen({
@@ -243,6 +261,7 @@ async function loadEarlier(line) {
   if (loadingEarlier) return;
   loadingEarlier = true;
   const link = line.querySelector("a");
+  const words = (link.dataset.words ??= link.textContent);
   link.ariaBusy = "true";
   try {
     const first = entries.querySelector(":scope > [data-seq]");
@@ -251,6 +270,7 @@ async function loadEarlier(line) {
     const reply = await fetch(url, { headers: { "X-Requested-With": "fetch" } });
     if (!reply.ok) throw new Error(`${reply.status}`);
     const answer = await reply.json();
+    link.textContent = words;
     const height = page.scrollHeight;
     const top = page.scrollTop;
     const pieces = parse(answer.html);
@@ -259,6 +279,8 @@ async function loadEarlier(line) {
     drawDays(entries);
     if (answer.earlier === null) line.remove();
     page.scrollTo({ top: top + page.scrollHeight - height, behavior: "instant" });
+  } catch {
+    link.textContent = "This did not load. Try again";
   } finally {
     link.ariaBusy = null;
     loadingEarlier = false;
@@ -268,11 +290,11 @@ async function loadEarlier(line) {
 function watchEarlier() {
   const line = document.getElementById("earlier");
   if (!line) return;
-  line.addEventListener("click", (event) => { event.preventDefault(); loadEarlier(line).catch(() => {}); });
+  line.addEventListener("click", (event) => { event.preventDefault(); loadEarlier(line); });
   let armed = false;
   new IntersectionObserver(([sight]) => {
     if (!sight.isIntersecting) armed = true;
-    else if (armed && line.isConnected) loadEarlier(line).catch(() => {});
+    else if (armed && line.isConnected) loadEarlier(line);
   }).observe(line);
 }
 

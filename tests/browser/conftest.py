@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, ConsoleMessage, Page, sync_playwright
+from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_playwright
 
 from tests.browser.kitchen import Kitchen
 from tests.browser.wire_machine import WireMachine
@@ -15,6 +15,8 @@ ARGUMENTS = [
     "--disable-component-update", "--disable-sync",
 ]  # fmt: skip
 Open = Callable[..., Page]
+# Other tests keep the machine busy meanwhile, up to seconds at a time.
+expect.set_options(timeout=20_000)
 
 
 @pytest.fixture(scope="module")

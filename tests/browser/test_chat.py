@@ -9,7 +9,7 @@ from threading import Thread
 
 import httpx
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from tests.browser.conftest import Open
 from tests.browser.test_extremes import WIDE
@@ -37,6 +37,15 @@ class Chat:
         query = "SELECT r.id FROM rooms_room r JOIN rooms_user u ON u.id = r.owner_id WHERE r.kind = ? AND username = ?"
         [(room,)] = self.live.stored.rows(query, "account", self.owner.handle)
         return int(room)
+
+    def flood(self, count: int) -> None:
+        code = (
+            "from messaging import log; from messaging.models import Entry; from rooms.models import Member\n"
+            f"seat = Member.objects.get(room={self.room})\n"
+            "log.append(seat.room_id, *(log.New(Entry.Kind.MESSAGE, author=seat, body=f'm{n}', connection='connection:"
+            f"0a1b2c3d', topic=f't{{n % 7}}') for n in range({count})))"
+        )
+        self.live.manage("shell", "-c", code)
 
     def stored(self) -> list[tuple[int, str]]:
         return [(entry.seq, entry.body) for entry in self.live.stored.entries(self.room) if entry.kind == "message"]
@@ -133,22 +142,58 @@ def test_a_thousand_at_once_to_a_slow_page_are_what_is_stored(chat: Chat, open_p
     page = opened(chat, open_page)
     devtools = page.context.new_cdp_session(page)
     devtools.send("Emulation.setCPUThrottlingRate", {"rate": 6})
-    code = (
-        "from messaging import log; from messaging.models import Entry; from rooms.models import Member\n"
-        f"seat = Member.objects.get(room={chat.room})\n"
-        "log.append(seat.room_id, *(log.New(Entry.Kind.MESSAGE, author=seat, body=f'm{n}', connection='connection:"
-        "0a1b2c3d', topic=f't{n % 7}') for n in range(1000)))"
-    )
-    chat.live.manage("shell", "-c", code)
+    chat.flood(1000)
     expect(page.locator("#e1000")).to_be_attached(timeout=60_000)
     devtools.send("Emulation.setCPUThrottlingRate", {"rate": 1})
     assert 50 < len(shown(page)) <= 1000
     assert shown(page) == chat.stored()[-len(shown(page)) :]
     while page.locator("#earlier a").count():
         before = len(shown(page))
-        page.locator("#earlier a").click()
+        # Not by the mouse: what loads by itself once it is in sight moves all that is under it.
+        page.locator("#earlier a").dispatch_event("click")
         expect(page.locator("#entries > .entry").nth(before)).to_be_attached()
     assert shown(page) == chat.stored()
+
+
+def test_a_page_that_is_too_far_behind_is_drawn_anew_once_it_can_be(chat: Chat, open_page: Open) -> None:
+    page = opened(chat, open_page)
+    page.locator("#body").fill("half a thought")
+    page.context.set_offline(True)
+    page.evaluate("dispatchEvent(new Event('offline'))")
+    chat.flood(2100)
+    asked: list[str] = []
+
+    def fails_at_first(route: Route) -> None:
+        asked.append(route.request.url)
+        if len(asked) == 1:
+            route.fulfill(status=503, body="Busy.")
+            return
+        answer = route.fetch()
+        # What is said while the page is on its way is not on it, and must not be lost by it.
+        chat.say("said meanwhile")
+        page.wait_for_timeout(500)
+        route.fulfill(response=answer)
+
+    page.route(chat.live.url + "/chat/", fails_at_first)
+    page.context.set_offline(False)
+    expect(page.locator(".entry", has_text="said meanwhile")).to_be_visible()
+    assert len(asked) == 2
+    assert shown(page) == chat.stored()[-len(shown(page)) :]
+    expect(page.locator("#body")).to_have_value("half a thought")
+    chat.say("and after")
+    expect(page.locator(".entry", has_text="and after")).to_be_visible()
+
+
+def test_earlier_messages_that_do_not_load_say_so_and_come_when_asked_again(chat: Chat, open_page: Open) -> None:
+    chat.flood(80)
+    page = opened(chat, open_page)
+    assert len(shown(page)) < 80
+    page.route(re.compile("/chat/earlier/"), lambda route: route.fulfill(status=503, body="Busy."), times=1)
+    page.locator("#earlier a").dispatch_event("click")
+    expect(page.locator("#earlier a")).to_have_text("This did not load. Try again")
+    page.locator("#earlier a").dispatch_event("click")
+    expect(page.locator("#entries > .entry")).to_have_count(80)
+    expect(page.locator("#earlier")).to_have_count(0)
 
 
 def test_the_owner_writes_and_answers_by_keyboard(chat: Chat, open_page: Open) -> None:
