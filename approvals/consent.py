@@ -140,10 +140,16 @@ def ask_owner(
             if known.action_digest != bound:
                 raise Conflict("That question was asked before with another action.")
             return known
-    approval = Approval.objects.create(
-        turn=turn, key=key, subject=subject, title=title[:2000], action=action[:MAX_TEXT], short=short[:2000],
+    again = None
+    if subject == Approval.Subject.START:
+        # Let in without an answer, and waiting once more: it is the same question, and its card shows it as such.
+        gone = Approval.objects.filter(turn=turn, subject=subject, verdict=Approval.Verdict.GONE)
+        again = gone.values_list("pk", flat=True).first()
+    approval = Approval(
+        pk=again, turn=turn, key=key, subject=subject, title=title[:2000], action=action[:MAX_TEXT], short=short[:2000],
         options=options, call=call, action_digest=bound, expires_at=lapses_at(turn.agent, subject),
     )  # fmt: skip
+    approval.save()
     tell(approval, "asked", connection=connection, client_id=client_id)
     nudge.user(turn.agent.owner_id)
     if turn.agent.owner.deputy_id:

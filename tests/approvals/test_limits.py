@@ -12,6 +12,7 @@ from agentroom_machine import wire
 from approvals import control, limits, turns
 from approvals.models import Grant, Limit, Turn
 from messaging.models import Entry
+from messaging.render.reading import cards_of
 from rooms.errors import Invalid, NotFound
 from tests.approvals.kitchen import Kitchen
 
@@ -120,6 +121,37 @@ def test_it_is_read_again_when_the_turn_comes(granted: Kitchen) -> None:
     assert second.status == "asked"
     assert "10 minutes a day" in granted.question(second).short
     turns.answer(granted.alice, granted.question(second).pk, verdict="once")
+    assert granted.daemon.run() == second.pk
+
+
+def waits_again(kitchen: Kitchen) -> Turn:
+    """A request of bob's that waited for a limit, was let go on, and came to its turn when the limit was used again."""
+    limit(kitchen, requests_a_day=1)
+    first = kitchen.turn(kitchen.ask(kitchen.bob, "@claude one"))
+    kitchen.daemon.run()
+    second = kitchen.turn(kitchen.ask(kitchen.bob, "@claude two"))
+    limit(kitchen, requests_a_day=5)
+    second.refresh_from_db()
+    assert (second.status, kitchen.question(second).verdict) == ("queued", "gone")
+    limit(kitchen, requests_a_day=1)
+    kitchen.daemon.end(first.pk)
+    return second
+
+
+def test_a_limit_that_was_raised_and_is_reached_again_asks_the_owner_again(granted: Kitchen) -> None:
+    second = waits_again(granted)
+    assert granted.daemon.sync().offers == []
+    second.refresh_from_db()
+    assert second.status == "asked"
+    question = granted.question(second)
+    assert (question.verdict, question.decided_at) == ("", None)
+    assert "1 requests a day" in question.short
+    [asked] = [
+        card.asks_to_start for card in cards_of(granted.room.pk, Turn.objects.filter(pk=second.pk))[second.entry.seq]
+    ]
+    assert asked is not None
+    assert asked.open
+    turns.answer(granted.alice, question.pk, verdict="once")
     assert granted.daemon.run() == second.pk
 
 
