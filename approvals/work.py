@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
 from django.conf import settings
+from django.db import OperationalError, transaction
 from django.utils import timezone
 
 from agentroom_machine import wire
@@ -19,6 +21,7 @@ from rooms.errors import Conflict
 from rooms.models import Agent, Machine, Member
 from rooms.rules import rule
 
+logger = logging.getLogger(__name__)
 CONTEXT_MESSAGES = 20
 CONTEXT_CHARACTERS = 8_000
 LOST_AFTER = timedelta(seconds=60)
@@ -167,10 +170,22 @@ def _new_offers(
             break
         if turn.cause == "mail" and not _is_live(turn, request) and not turn.agent.wake_for_mail:
             continue  # mail starts no process
-        if turn.agent_id not in busy and turns.offer(turn, machine):
+        if turn.agent_id not in busy and _offered(turn, machine):
             busy.add(turn.agent_id)
             offers.append(turn)
     return offers
+
+
+def _offered(turn: Turn, machine: Machine) -> bool:
+    """Offer it, or step over it where that fails: one request must not keep a machine from all that others wait for."""
+    try:
+        with transaction.atomic():
+            return turns.offer(turn, machine)
+    except OperationalError:
+        raise  # a deadlock or a lock: the whole rule is tried again
+    except Exception:
+        logger.exception("Request %d can't be offered; it waits.", turn.pk)
+        return False
 
 
 def _is_live(turn: Turn, request: wire.SyncRequest) -> bool:

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from agentroom_machine import wire
 from approvals import control, limits, turns
-from approvals.models import Grant, Limit, Turn
+from approvals.models import Approval, Grant, Limit, Turn
 from messaging.models import Entry
 from messaging.render.reading import cards_of
 from rooms.errors import Invalid, NotFound
@@ -153,6 +153,19 @@ def test_a_limit_that_was_raised_and_is_reached_again_asks_the_owner_again(grant
     assert asked.open
     turns.answer(granted.alice, question.pk, verdict="once")
     assert granted.daemon.run() == second.pk
+
+
+def test_one_request_that_breaks_keeps_no_other_from_its_machine(
+    granted: Kitchen, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The question that no rule leaves open for a request that is let in: the database refuses a second one."""
+    broken = waits_again(granted)
+    Approval.objects.filter(turn=broken).update(verdict="", decided_at=None)
+    other = granted.turn(granted.ask(granted.alice, "@claude work"))
+    assert [offered.turn_id for offered in granted.daemon.sync().offers] == [other.pk]
+    broken.refresh_from_db()
+    assert broken.status == "queued"
+    assert f"Request {broken.pk} can't be offered" in caplog.text
 
 
 def test_yesterday_does_not_count(granted: Kitchen) -> None:
