@@ -265,8 +265,10 @@ ACCOUNT_RATE_LIMITS = {
     "link": f"{DOOR_ATTEMPTS}/m/ip",
     "pair": f"{DOOR_ATTEMPTS}/m/user",
     "token": f"{DOOR_ATTEMPTS * 3}/m/ip",
+    "device_code": f"{DOOR_ATTEMPTS}/m/ip",
 }
-"""Beside allauth's own limits: joining by an invite, signing in by a link, confirming a machine, a program's secret."""
+"""Beside allauth's own limits: joining by an invite, signing in by a link, confirming a machine, a program's secret, a
+code for a program without a browser."""
 MCP_CALLS_PER_MINUTE = env_int("MCP_CALLS_PER_MINUTE", 600)
 """Of one connection at ``/mcp``, in each web process; who calls more often hears when to come again."""
 API_CALLS_PER_MINUTE = env_int("API_CALLS_PER_MINUTE", 600)

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import base64
+from collections.abc import Callable
+from dataclasses import replace
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from allauth.idp.oidc.models import Client as Known
 from allauth.idp.oidc.models import Token
+from django.contrib.auth import hashers
+from django.db import connection
 from django.test import Client
 from django.utils import timezone
 from pytest_django.fixtures import Settings
@@ -15,7 +21,9 @@ from agentroom import auth
 from rooms import membership
 from rooms.models import Connection, Consent
 from tests.approvals.kitchen import Kitchen
-from tests.oauth.program import CLIENTS, Program, browser_of, introduce, told
+from tests.oauth.program import CLIENTS, TOKEN, Program, browser_of, introduce, told
+
+REVOKE = "/identity/o/api/revoke"
 
 FINE = [
     "http://127.0.0.1:41414/callback", "http://localhost:1/callback", "http://[::1]:7/cb", "http://localhost/callback",
@@ -102,6 +110,62 @@ def test_guesses_at_secrets_are_limited_by_address(kitchen: Kitchen, settings: S
     program = Program.introduced(token_endpoint_auth_method="client_secret_post")
     program.secret = "guessed"
     assert [program.redeems("c").status_code for _ in range(3)] == [401, 401, 429]
+
+
+@pytest.fixture
+def hashed(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
+    """For each hash or comparison of a secret: whether a transaction was open, in which nobody else writes."""
+    found: list[bool] = []
+    hasher = hashers.MD5PasswordHasher
+    of_the_test = len(connection.savepoint_ids)
+
+    def counted(encode: Callable[..., str]) -> Callable[..., str]:
+        def encoded(*args: Any, **kwargs: Any) -> str:
+            found.append(len(connection.savepoint_ids) > of_the_test)
+            return encode(*args, **kwargs)
+
+        return encoded
+
+    monkeypatch.setattr(hasher, "encode", counted(hasher.encode))
+    return found
+
+
+def test_a_secret_is_hashed_and_compared_while_others_write(kitchen: Kitchen, hashed: list[bool]) -> None:
+    program = Program.introduced(token_endpoint_auth_method="client_secret_post")
+    assert hashed == [False]
+    made = program.signs_in(kitchen.bob)
+    made = program.refreshes(made["refresh_token"]).json()
+    wrong = replace(program, secret="guessed")
+    assert wrong.refreshes(made["refresh_token"]).status_code == 401
+    assert program.post(REVOKE, {"token": made["refresh_token"]}).status_code == 200
+    assert hashed == [False] * 5
+
+
+def test_a_secret_is_compared_where_it_comes_in_a_header(kitchen: Kitchen, hashed: list[bool]) -> None:
+    program = Program.introduced(token_endpoint_auth_method="client_secret_basic")
+    basic = base64.b64encode(f"{program.id}:{program.secret}".encode()).decode()
+    header = replace(program, secret="", http=Client(headers={"Authorization": f"Basic {basic}"}))
+    assert header.signs_in(kitchen.bob)
+    assert hashed == [False] * 2
+
+
+def test_a_program_without_a_secret_costs_no_hash(db: None, hashed: list[bool]) -> None:
+    assert "client_secret" not in introduce(redirect_uris=["https://agents.example/"]).json()
+    assert hashed == []
+
+
+def test_what_comes_too_often_is_neither_read_nor_hashed(
+    kitchen: Kitchen, settings: Settings, hashed: list[bool]
+) -> None:
+    program = Program.introduced(token_endpoint_auth_method="client_secret_post")
+    hashed.clear()
+    settings.IDP_OIDC_RATE_LIMITS = {"client_registration": "0/m/ip"}
+    settings.ACCOUNT_RATE_LIMITS = {"token": "0/m/ip", "device_code": "0/m/ip"}
+    assert introduce(redirect_uris=["https://agents.example/"], token_endpoint_auth_method="").status_code == 429
+    assert Client().post(CLIENTS, b"x" * 30_000, content_type="application/json").status_code == 429
+    for path in (TOKEN, REVOKE, "/identity/o/api/device/code"):
+        assert program.post(path, {"token": "t", "grant_type": "refresh_token"}).status_code == 429
+    assert hashed == []
 
 
 def test_unused_programs_do_not_pile_up_and_keep_nobody_out_for_long(
