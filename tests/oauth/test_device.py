@@ -119,6 +119,31 @@ def test_codes_are_not_to_be_guessed_quickly(kitchen: Kitchen) -> None:
     assert bob.get(f"{DEVICE}?code={device['user_code']}").status_code == 422
 
 
+def test_one_address_gets_so_many_codes(kitchen: Kitchen) -> None:
+    program = Program.introduced()
+    for _ in range(settings.DOOR_ATTEMPTS):
+        starts(program)
+    assert program.post("/identity/o/api/device/code", {}).status_code == 429
+
+
+def test_many_codes_make_no_limit_forget_what_it_counted(kitchen: Kitchen) -> None:
+    kitchen.bob.set_password("a long enough secret")
+    kitchen.bob.save()
+
+    def signs_in(password: str) -> bool:
+        browser = Client()
+        browser.post("/account/login/", {"login": "bob", "password": password})
+        return "_auth_user_id" in browser.session
+
+    assert not any(signs_in("guessed") for _ in range(5))
+    assert not signs_in("a long enough secret")
+    program = Program.introduced()
+    for number in range(400):
+        program.http.defaults["REMOTE_ADDR"] = f"192.0.{number // 250}.{number % 250}"
+        starts(program)
+    assert not signs_in("a long enough secret")
+
+
 def test_no_device_signs_in_for_another_server(kitchen: Kitchen) -> None:
     program = Program.introduced()
     answer = program.post("/identity/o/api/device/code", {"resource": "https://other.example/mcp"})
