@@ -18,6 +18,7 @@ from messaging.feed import BEAT, RECHECK, Reader, feeds, in_thread
 from messaging.viewer import person_of, seat_of
 
 GONE = 4404
+FAILED = 1011
 LONGEST_ACK = 100
 """Characters; a page says nothing longer."""
 CALM = 0.25
@@ -79,7 +80,7 @@ class RoomSocket(Socket):
         after = parse_qs(self.scope["query_string"].decode("latin-1")).get("after", ["0"])[0]
         await self.accept()
         self.reader = await feeds.join(
-            room_id, seat, int(after) if after.isdigit() and len(after) < 19 else 0, self.say, self.gone
+            room_id, seat, int(after) if after.isdigit() and len(after) < 19 else 0, self.say, self.gone, self.failed
         )
 
     async def say(self, text: str) -> None:
@@ -89,6 +90,10 @@ class RoomSocket(Socket):
         with contextlib.suppress(Exception):
             await self.send(text_data='{"gone": true}')
             await self.close(code=GONE)
+
+    async def failed(self) -> None:
+        """The page comes back by itself, from where it is."""
+        await self.close(code=FAILED)
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
         if text_data is None or len(text_data) > LONGEST_ACK:

@@ -88,9 +88,9 @@ def heads(room_ids: list[int]) -> dict[int, tuple[int, int]]:
 class Reader:
     """One open page: where it is, and how far it says it has drawn."""
 
-    def __init__(self, feed: Feed, seat: Seat, cursor: int, send: Send, end: End) -> None:
+    def __init__(self, feed: Feed, seat: Seat, cursor: int, send: Send, end: End, fail: End) -> None:
         self.feed, self.seat, self.cursor, self.acked = feed, seat, cursor, cursor
-        self.send, self.end = send, end
+        self.send, self.end, self.fail = send, end, fail
         self.wake = asyncio.Event()
         self.checked_at = asyncio.get_running_loop().time()
         self.task = asyncio.create_task(self._run())
@@ -132,7 +132,7 @@ class Reader:
         except Exception:
             logger.exception("A page's feed ended; it will come back by itself.")
             with contextlib.suppress(Exception):
-                await self.end()
+                await self.fail()
 
     async def _until_due(self) -> None:
         while not self.due:
@@ -191,6 +191,8 @@ class Feed:
                 raise
             except Exception:
                 logger.exception("Room %s could not be read; the next poll tries again.", self.room_id)
+                # They may hold what no page was told.
+                self.cards = live.Cards()
 
     async def _step(self) -> bool:
         """Read and draw once; whether there is more."""
@@ -216,8 +218,8 @@ class Feeds:
         self.feeds: dict[int, Feed] = {}
         self.poll: asyncio.Task[None] | None = None
 
-    async def join(self, room_id: int, seat: Seat, cursor: int, send: Send, end: End) -> Reader:
-        """Begin to send a page what comes after ``cursor``."""
+    async def join(self, room_id: int, seat: Seat, cursor: int, send: Send, end: End, fail: End) -> Reader:
+        """Begin to send a page what comes after ``cursor``; ``end`` when the right is over, ``fail`` when we are."""
         running = asyncio.get_running_loop()
         if self.loop is not running:
             self.loop, self.feeds, self.poll = running, {}, None
@@ -229,7 +231,7 @@ class Feeds:
                 feed = self.feeds[room_id] = Feed(room_id, head, version)
         if self.poll is None or self.poll.done():
             self.poll = asyncio.create_task(self._poll())
-        reader = Reader(feed, seat, cursor, send, end)
+        reader = Reader(feed, seat, cursor, send, end, fail)
         feed.readers.add(reader)
         feed.wake.set()
         return reader

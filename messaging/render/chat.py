@@ -199,7 +199,7 @@ def frame(room_id: int, before: int, cursor: int, entries: Sequence[Entry]) -> l
     roots = [entry for entry in entries if entry.kind in SHOWN]
     again = live.blanked_since(room_id, entries)
     parts = [
-        Part("entries", f"e{item.entry.seq}", "append", message(item), item.entry.seq)
+        Part("entries", f"e{item.entry.seq}", live.how(item.entry, again), message(item), item.entry.seq)
         for item in said(room_id, [*roots, *again])
     ]
     # What the page calls its people are the topics here: their counts have changed.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import Literal
 
 import orjson
 
@@ -25,11 +26,12 @@ class Cards:
 
     known: OrderedDict[int, Card] = field(default_factory=OrderedDict)
 
-    def keep(self, card: Card) -> None:
+    def keep(self, card: Card, cursor: int) -> None:
+        """A card that was read further than its page is told now is not kept: the next frame draws it whole."""
         self.known.pop(card.turn, None)
         # Whether its machine answers is true for a moment only; each page asks again.
         card.facts = replace(card.facts, away=None)
-        if not card.ended:
+        if not card.ended and card.seq <= cursor:
             self.known[card.turn] = card
             while len(self.known) > MOST_CARDS:
                 self.known.popitem(last=False)
@@ -56,15 +58,17 @@ def frame(room_id: int, before: int, cursor: int, entries: Sequence[Entry], card
         for entry in entries
         if entry.kind == Entry.Kind.MESSAGE or (entry.parent_seq is None and entry.kind in ROOT_KINDS)
     ]
-    roots += blanked_since(room_id, roots)
-    items = reading.items(room_id, roots)
+    again = blanked_since(room_id, roots)
+    items = reading.items(room_id, roots + again)
     fresh = {item.entry.seq for item in items}
     for item in items:
-        parts.append(Part("entries", f"e{item.entry.seq}", "append", timeline.entry(item), item.entry.seq))
+        parts.append(
+            Part("entries", f"e{item.entry.seq}", how(item.entry, again), timeline.entry(item), item.entry.seq)
+        )
         for card in item.cards:
             turns.append(card.turn)
             if cards is not None:
-                cards.keep(card)
+                cards.keep(card, cursor)
     parts += mail.parts(room_id, mail.touched(entries) - fresh)
     for turn_id, (parent, happened) in by_turn(entries).items():
         if cards is not None and any(entry.kind == Entry.Kind.BLANKED for entry in happened):
@@ -74,14 +78,14 @@ def frame(room_id: int, before: int, cursor: int, entries: Sequence[Entry], card
             changed = known.fold(happened)
             parts += sections.changes(known, changed)
             if cards is not None:
-                cards.keep(known)
+                cards.keep(known, cursor)
             if "state" in changed:
                 turns.append(turn_id)
         elif parent not in fresh and (whole := reading.card(room_id, turn_id)) is not None:
             parts.append(Part(f"e{parent}-cards", f"t{turn_id}-group", "append", sections.group(whole), whole.seq))
             turns.append(turn_id)
             if cards is not None:
-                cards.keep(whole)
+                cards.keep(whole, cursor)
     return Frame(before, cursor, text_of(cursor, parts, turns, people=any(entry.kind in PEOPLE for entry in entries)))
 
 
@@ -90,6 +94,11 @@ def blanked_since(room_id: int, roots: Sequence[Entry]) -> list[Entry]:
     seqs = {seq for entry in roots if entry.kind == Entry.Kind.BLANKED for seq in entry.data.get("seqs", [])}
     again = seqs - {entry.seq for entry in roots}
     return list(Entry.objects.filter(room=room_id, seq__in=again).select_related("author").order_by("seq"))
+
+
+def how(entry: Entry, again: Sequence[Entry]) -> Literal["append", "replace"]:
+    """What is drawn again stays away from a page that begins after it: there it would stand above a hole."""
+    return "replace" if entry in again else "append"
 
 
 PEOPLE = frozenset({"joined", "left", "control", "status", "turn", "approval"})

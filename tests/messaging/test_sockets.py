@@ -11,6 +11,7 @@ import pytest
 from channels.routing import URLRouter
 from channels.testing import WebsocketCommunicator
 from django.conf import settings
+from django.db import OperationalError
 from django.test import Client
 from django.utils import timezone
 
@@ -19,6 +20,7 @@ from approvals import control
 from messaging import consumers, feed, log, nudge
 from messaging.feed import feeds, in_thread
 from messaging.models import Entry
+from messaging.render import live
 from messaging.routing import websocket_urlpatterns
 from rooms.models import Member, User
 from tests.approvals.kitchen import Kitchen, make_kitchen
@@ -330,3 +332,66 @@ async def test_nonsense_from_a_page_harms_nothing(kitchen: Kitchen, nonsense: st
         await page.until(lambda: page.cursor >= expected[-1])
 
         assert page.numbers == expected
+
+
+async def test_a_page_whose_feed_failed_comes_back_from_where_it_is(
+    kitchen: Kitchen, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Told that its right ended, it would reload itself into an error page."""
+    real = feed.seat_of
+    looked: list[int] = []
+
+    def fails_once(session_key: str, room_id: int) -> Any:
+        looked.append(room_id)
+        if len(looked) == 1:
+            raise OperationalError("the database is away")
+        return real(session_key, room_id)
+
+    async with tab(kitchen, kitchen.bob) as page:
+        monkeypatch.setattr(feed, "RECHECK", 0)
+        monkeypatch.setattr(feed, "seat_of", fails_once)
+        said = await in_thread(many, kitchen, 3)
+        while page.closed is None:
+            await page.receive()
+        assert page.closed not in {consumers.GONE, 1000}
+        assert not any("gone" in frame for frame in page.frames)
+        came = page.cursor or said[0] - 1
+    async with tab(kitchen, kitchen.bob, after=came) as again:
+        await again.until(lambda: again.cursor >= said[-1])
+        assert page.numbers + again.numbers == said
+
+
+async def test_a_frame_that_could_not_be_made_loses_no_question(
+    kitchen: Kitchen, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = live.text_of
+    made: list[str] = []
+
+    def fails_once(*args: Any, **kwargs: Any) -> str:
+        made.append("")
+        if len(made) == 1:
+            raise OperationalError("the database is away")
+        return real(*args, **kwargs)
+
+    def begin() -> int:
+        kitchen.ask(kitchen.alice, "@claude measure")
+        return kitchen.daemon.run()
+
+    async with tab(kitchen, kitchen.alice) as page:
+        turn = await in_thread(begin)
+        await page.until(lambda: "working" in page.html)
+        monkeypatch.setattr(live, "text_of", fails_once)
+        asked = wire.QuestionFact(key="k", subject="push", title="t", action="git push", short="Push it")
+        await in_thread(kitchen.daemon.tell, turn, asked)
+        await page.until(lambda: "Push it" in page.html)
+        assert len(made) > 1
+        assert turn in {number for frame in page.frames[-2:] for number in frame.get("turns", ())}
+
+
+async def test_blanking_an_old_message_does_not_put_it_on_top_of_pages_that_begin_later(kitchen: Kitchen) -> None:
+    old = (await in_thread(many, kitchen, 60))[0]
+    async with tab(kitchen, kitchen.bob) as page:
+        await in_thread(control.blank, kitchen.bob, kitchen.room.pk, old)
+        await page.until(lambda: any(part["id"] == f"e{old}" for part in page.parts))
+        modes = {part["seq"]: part["mode"] for part in page.parts if part["target"] == "entries"}
+        assert modes == {old: "replace", old + 60: "append"}
