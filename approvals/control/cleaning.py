@@ -159,11 +159,9 @@ def _step(room_id: int, now: datetime) -> Step:
     reach = _unheld(room_id, retention.reach(room_id, before, most=SLICE), before, limit)
     why = f"{OLDER} {limit} days that this room keeps."
     here = Turn.objects.filter(room=room_id, entry__seq__lte=reach.through)
-    if here.exists():
-        if ended := _end(room_id, reach.through, why):
-            _tell(room_id, reach.through, limit, ended)
-            return Step(0, more=True)
-        limits.keep_count(here)
+    if here.exists() and (ended := _end(room_id, reach.through, why)):
+        _tell(room_id, reach.through, limit, ended)
+        return Step(0, more=True)
     if reach.through < reach.unworked:
         # What waits behind it doesn't wait longer because of it: else each could hold the next one for ever.
         behind = _unheld(room_id, retention.reach(room_id, before), before, limit).unworked
@@ -176,6 +174,8 @@ def _step(room_id: int, now: datetime) -> Step:
 def _purge(room_id: int, through: int, days: int, now: datetime) -> Step:
     if unread := _unread(room_id, through):
         _tell(room_id, through, days, unread)
+    # In the step that removes them, and in no other: each counts once.
+    limits.keep_count(Turn.objects.filter(room=room_id, entry__seq__lte=through))
     removed = log.purge(room_id, through, now=now)
     # Less than a slice: there the entries that stay begin.
     return Step(removed, more=removed >= SLICE)

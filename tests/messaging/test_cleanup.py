@@ -515,6 +515,28 @@ def test_what_a_person_had_still_counts_against_their_limits(limited: Kitchen) -
     assert Spent.objects.count() == 1
 
 
+def test_what_a_person_had_counts_once_though_something_else_has_to_end_first(
+    limited: Kitchen, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cleaning, "AT_ONCE", 1)
+    had = limited.turn(limited.ask(limited.bob, "@claude bake"))
+    turns.answer(limited.alice, limited.question(had).pk, verdict="once")
+    limited.daemon.run()
+    limited.daemon.tell(had.pk, wire.EndFact(state="done", usage=wire.Usage(input_tokens=1000)))
+    young = limited.turn(limited.ask(limited.alice, "@claude bake"))
+    limited.daemon.run()
+    for _ in range(3):
+        limited.ask(limited.bob, "@claude bake")
+    aged(limited, monkeypatch, 2.1)
+    limited.daemon.end(young.pk)
+    before = limits.used(limited.claude.pk, limited.bob.pk)
+    assert before.tokens == 1000
+    control.clean()
+    assert not Turn.objects.filter(pk=had.pk).exists()
+    assert limits.used(limited.claude.pk, limited.bob.pk) == before
+    assert Spent.objects.count() == 1
+
+
 # --- files
 
 
