@@ -24,7 +24,7 @@ from approvals.control.removal import SIGN_IN, Loss, lost_with, remove
 from approvals.control.rooms import heirs, transfer
 from approvals.control.seats import unseat
 from approvals.control.waiting import cancel_all
-from approvals.models import Approval, AuditRecord, Report, Turn
+from approvals.models import Approval, AuditRecord, Grant, Report, Turn
 from messaging import former, nudge
 from messaging.models import Recipient
 from rooms import membership
@@ -282,6 +282,7 @@ KEPT = (Room, Agent, Machine, Member, AuditRecord, LogEntry)
 
 def _delete_what_is_theirs(user: User) -> None:
     Machine.objects.filter(owner=user).delete()
+    Grant.objects.filter(member__user=user).delete()
     agents = list(Agent.objects.filter(owner=user).values_list("pk", flat=True))
     for of, ids in ((Agent, agents), (User, [user.pk])):
         for field in of._meta.get_fields(include_hidden=True):

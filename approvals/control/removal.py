@@ -8,7 +8,7 @@ from django.db.models import Q, Sum
 
 from approvals import audit, limits, turns
 from approvals.control.waiting import cancel_all
-from approvals.models import Approval, Mail, Turn, Undo
+from approvals.models import Approval, Grant, Mail, Turn, Undo
 from messaging import log, nudge
 from messaging.models import Attachment, Entry
 from rooms import membership
@@ -80,6 +80,7 @@ def delete_room(owner: User, room_id: int, *, name: str, recently: bool) -> Loss
 def remove(room: Room, *, by: User) -> Loss:
     """Take a room out of the database, its files once that is certain. Under its lock."""
     lost = lost_with(room)
+    agents = list(seated(room).filter(is_agent=True).values_list("agent", flat=True))
     words = f"{by.username} deleted {room.name}."
     there = Turn.objects.filter(room=room).select_related(
         "agent__owner", "agent__machine", "room", "entry", "principal"
@@ -100,6 +101,7 @@ def remove(room: Room, *, by: User) -> Loss:
         rows._raw_delete(rows.db)
     log.erase(room.pk)
     room.delete()
+    membership.end_unshared(Grant.objects.filter(agent__in=agents))
     return lost
 
 

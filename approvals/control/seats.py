@@ -9,6 +9,7 @@ from approvals.control.waiting import cancel_all, mark_outlived
 from approvals.models import Grant, Turn
 from messaging import log, nudge
 from messaging.models import Entry
+from rooms import membership
 from rooms.access import ABSENT, lock_rooms, member_for, owned_room, rights_changed, seated
 from rooms.errors import Invalid, NotFound, Refused
 from rooms.models import Connection, Member, Room, User
@@ -47,7 +48,10 @@ def remove_member(user: User, member_id: int) -> None:
 
 
 def unseat(member: Member, *, by: User | None, what: str) -> None:
-    """End a seat, and with it its grants, what it has queued, and its agents' seats. Under the room's lock."""
+    """End a seat, and with it what was granted there, what it has queued, and its agents' seats. A *never* stays.
+
+    Under the room's lock.
+    """
     now = timezone.now()
     removed = {"removed_at": now} if what == "removed" else {}
     if not Member.objects.filter(pk=member.pk, left_at=None).update(left_at=now, **removed):
@@ -76,7 +80,7 @@ def unseat(member: Member, *, by: User | None, what: str) -> None:
     if member.is_agent:
         cancel_all(waiting.filter(agent=member.agent_id), by=by, note=words)
     if member.user_id is not None:
-        Grant.objects.filter(member=member).delete()
+        Grant.objects.filter(member=member).exclude(level=Grant.Level.DENY).delete()
         cancel_all(waiting.filter(principal=member.user_id), by=by, note=words)
         mark_outlived(Turn.objects.filter(room=member.room_id, principal=member.user_id), words)
         for seat in Member.objects.filter(room=member.room_id, agent__owner=member.user_id, left_at=None):
@@ -88,6 +92,9 @@ def unseat(member: Member, *, by: User | None, what: str) -> None:
     elif member.room.kind == Room.Kind.DIRECT:
         for keeper in Member.objects.filter(room=member.room_id, role=Member.Role.KEEPER, left_at=None):
             unseat(keeper, by=by, what="left")
+    membership.end_unshared(
+        Grant.objects.filter(agent=member.agent_id) if member.is_agent else Grant.objects.filter(person=member.user_id)
+    )
 
 
 @rule

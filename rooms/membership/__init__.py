@@ -39,6 +39,7 @@ from rooms.membership.people import (
     use_sign_in_link,
 )
 from rooms.membership.rooms import account_chat, create_room, rename, rooms_of, say, seats_of
+from rooms.membership.sharing import end_unshared
 from rooms.membership.sign_ins import admit, consent, end_tokens, forget, let_go, name_of, room_for_a_program
 
 __all__ = [
@@ -58,6 +59,7 @@ __all__ = [
     "direct_room",
     "edit_agent",
     "end_tokens",
+    "end_unshared",
     "everybody",
     "first_link",
     "first_link_open",

@@ -13,6 +13,7 @@ from rooms import access, tokens
 from rooms.errors import Conflict, Invalid, NotFound, Refused
 from rooms.membership import words
 from rooms.membership.rooms import say
+from rooms.membership.sharing import end_unshared
 from rooms.models import Agent, Machine, Member, Room, User
 from rooms.rules import rule
 
@@ -112,7 +113,7 @@ def picture_kind(picture: bytes) -> str:
 
 @rule
 def add_agent(owner: User, room_id: int, agent_id: int, *, handle: str = "") -> Member:
-    """Seat one's own agent in a room that one sits in. Its inbox is empty, and it brings no old grants."""
+    """Seat one's own agent in a room that one sits in. Its inbox is empty, and it brings no old *always*."""
     agent = access.owned_agent(owner, agent_id)
     access.member_for(owner, room_id)
     room = access.lock_rooms([room_id])[room_id]
@@ -127,10 +128,11 @@ def add_agent(owner: User, room_id: int, agent_id: int, *, handle: str = "") -> 
     if seat is not None and seat.seated:
         return seat
     name = words.claim_handle(room, words.handle(handle or agent.handle), owner.username, seat=seat)
+    end_unshared(Grant.objects.filter(agent=agent))
     if seat is None:
         seat = Member(room=room, agent=agent, is_agent=True)
     else:
-        Grant.objects.filter(agent=agent, member__room=room).delete()
+        Grant.objects.filter(agent=agent, member__room=room).exclude(level=Grant.Level.DENY).delete()
     seat.handle, seat.name, seat.role = name, agent.display_name, Member.Role.MEMBER
     seat.joined_at, seat.left_at, seat.removed_at, seat.expires_at = timezone.now(), None, None, None
     seat.read_seq = room.last_seq

@@ -15,7 +15,8 @@ from rooms import access, tokens
 from rooms.errors import Invalid, NotFound, Refused
 from rooms.membership import words
 from rooms.membership.people import make_person
-from rooms.membership.rooms import rooms_of, say
+from rooms.membership.rooms import say
+from rooms.membership.sharing import end_unshared
 from rooms.models import Invite, Member, Room, User
 from rooms.rules import rule
 
@@ -122,7 +123,8 @@ def join_as_new_person(token: str, *, handle: str, password: str) -> tuple[User,
 def _take_seat(
     seat: Member | None, room: Room, user: User, handle: str, *, role: str, until: datetime | None
 ) -> Member:
-    """A seat without a past: what was granted to its holder before doesn't come back with them."""
+    """A seat without a past: what was granted to its holder before doesn't come back with them; a *never* does."""
+    end_unshared(Grant.objects.filter(person=user))
     clean = {
         "handle": handle,
         "name": user.get_full_name()[:60],
@@ -138,13 +140,7 @@ def _take_seat(
     for name, value in clean.items():
         setattr(seat, name, value)
     seat.save()
-    Grant.objects.filter(member=seat).delete()
-    elsewhere = Member.objects.filter(
-        agent__isnull=False, left_at=None, room__in=rooms_of(user).exclude(pk=room.pk)
-    ).values("agent_id")
-    here = Member.objects.filter(room=room, agent__isnull=False).values("agent_id")
-    # A grant for "every room that we share" ended when they shared none; sharing one again doesn't revive it.
-    Grant.objects.filter(person=user, agent__in=here).exclude(agent__in=elsewhere).exclude(agent__owner=user).delete()
+    Grant.objects.filter(member=seat).exclude(level=Grant.Level.DENY).delete()
     return seat
 
 

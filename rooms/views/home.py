@@ -91,10 +91,10 @@ def own_agents(user: User) -> list[OwnAgent]:
 
 
 def own_grants(user: User) -> QuerySet[Grant]:
-    """What this person granted, to whom, where."""
+    """What this person granted, to whom, where. A *never* counts again when who has left comes back."""
     return (
         Grant.objects.filter(agent__owner=user, agent__retired_at=None)
-        .exclude(member__left_at__isnull=False)
+        .filter(Q(member__left_at=None) | Q(level=Grant.Level.DENY))
         .select_related("agent", "member__room", "member__user", "person")
         .order_by("agent__handle", "pk")
     )

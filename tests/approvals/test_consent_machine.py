@@ -228,8 +228,7 @@ class Consent(RuleBasedStateMachine):
             control.leave(self.user(who), self.kitchen.room.pk)
         self.outside.add(who)
         self.viewers.discard(who)
-        self.always = {pair for pair in self.always if pair[0] != who}
-        self.denied = {pair for pair in self.denied if pair[0] != who}
+        self.always = {(person, agent) for person, agent in self.always if who not in (person, OWNER[agent])}
         self.gone |= {agent for agent in AGENTS if OWNER[agent] == who}
         assert not Turn.objects.filter(principal=self.user(who), status__in=Turn.WAITING).exists()
 

@@ -57,6 +57,19 @@ def test_grants_are_listed_and_revoked_with_what_waits_under_them(kitchen: Kitch
     assert consent.level(kitchen.claude, bob) == Grant.Level.ASK
 
 
+def test_a_never_for_somebody_who_has_left_is_listed_and_can_be_revoked(kitchen: Kitchen, signed_in: In) -> None:
+    bob, dana = kitchen.seat(kitchen.bob).pk, kitchen.seat(kitchen.dana).pk
+    never = control.set_grant(kitchen.alice, agent_id=kitchen.claude.pk, member_id=bob, level="deny")
+    control.set_grant(kitchen.alice, agent_id=kitchen.claude.pk, member_id=dana, level="always")
+    for user in (kitchen.bob, kitchen.dana):
+        control.leave(user, kitchen.room.pk)
+    alice = signed_in(kitchen.alice)
+    assert "bob claude kitchen never" in text(alice.get("/grants/"))
+    assert "dana claude kitchen" not in text(alice.get("/grants/"))
+    alice.post(f"/grants/{never.pk}/revoke/")
+    assert not Grant.objects.exists()
+
+
 def test_a_deputy_is_named_and_ended(kitchen: Kitchen, signed_in: In) -> None:
     alice = signed_in(kitchen.alice)
     assert alice.post("/deputy/", {"handle": "dana", "days": "3"})["Location"] == "/deputy/"

@@ -256,6 +256,18 @@ def test_agents_that_read_the_room_hear_no_name_that_is_nobodys(kitchen: Kitchen
     assert line.to == [called(kitchen.bob)]
 
 
+def test_what_was_denied_to_it_goes_too_also_where_it_had_left(kitchen: Kitchen) -> None:
+    cellar = membership.create_room(kitchen.alice, name="cellar")
+    membership.add_agent(kitchen.alice, cellar.pk, kitchen.claude.pk)
+    join(cellar, kitchen.bob)
+    for room in (kitchen.room, cellar):
+        seat = kitchen.seat(kitchen.bob, room).pk
+        control.set_grant(kitchen.alice, agent_id=kitchen.claude.pk, member_id=seat, level="deny")
+    control.leave(kitchen.bob, cellar.pk)
+    delete(kitchen.bob)
+    assert not Grant.objects.exists()
+
+
 def test_a_new_account_of_that_name_gets_and_is_nothing(kitchen: Kitchen) -> None:
     kitchen.ask(kitchen.bob, "I like cake.")
     turn = kitchen.turn(kitchen.ask(kitchen.alice, "@bob and @gemini look"))

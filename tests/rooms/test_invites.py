@@ -171,6 +171,72 @@ def test_a_grant_for_every_shared_room_stays_while_another_is_shared(kitchen: Ki
     assert consent.level(kitchen.claude, kitchen.seat(kitchen.bob, other)) == Grant.Level.ALWAYS
 
 
+def pantry_of(kitchen: Kitchen) -> Room:
+    return membership.create_room(kitchen.alice, name="pantry")
+
+
+def come_into(room: Room, user: User) -> Member:
+    _, token = membership.invite(room.owner, room.pk, role="member", days=1, max_uses=1)
+    return membership.accept_invite(user, token)
+
+
+def always_everywhere(kitchen: Kitchen) -> None:
+    control.set_grant(kitchen.alice, agent_id=kitchen.claude.pk, person_id=kitchen.bob.pk, level="always")
+
+
+@pytest.mark.parametrize("how", ["they leave", "they are removed", "their time is over", "the room is deleted"])
+def test_another_room_revives_no_grant_for_every_shared_room(kitchen: Kitchen, how: str) -> None:
+    pantry, bob = pantry_of(kitchen), kitchen.seat(kitchen.bob)
+    membership.add_agent(kitchen.alice, pantry.pk, kitchen.claude.pk)
+    always_everywhere(kitchen)
+    match how:
+        case "they leave":
+            control.leave(kitchen.bob, kitchen.room.pk)
+        case "they are removed":
+            control.remove_member(kitchen.alice, bob.pk)
+        case "their time is over":
+            Member.objects.filter(pk=bob.pk).update(expires_at=timezone.now())  # and nobody has cleared up yet
+        case _:
+            control.delete_room(kitchen.alice, kitchen.room.pk, name="kitchen", recently=True)
+    assert consent.level(kitchen.claude, come_into(pantry, kitchen.bob)) == Grant.Level.ASK
+
+
+@pytest.mark.parametrize("how", ["it is removed", "the room is deleted", "their time is over"])
+def test_an_agent_that_comes_into_another_room_revives_none(kitchen: Kitchen, how: str) -> None:
+    pantry = pantry_of(kitchen)
+    come_into(pantry, kitchen.bob)
+    always_everywhere(kitchen)
+    match how:
+        case "it is removed":
+            control.remove_member(kitchen.alice, kitchen.seat(kitchen.claude).pk)
+            assert not Grant.objects.exists()
+        case "the room is deleted":
+            control.delete_room(kitchen.alice, kitchen.room.pk, name="kitchen", recently=True)
+            assert not Grant.objects.exists()
+        case _:
+            Member.objects.filter(pk=kitchen.seat(kitchen.bob).pk).update(expires_at=timezone.now())
+    membership.add_agent(kitchen.alice, pantry.pk, kitchen.claude.pk)
+    assert consent.level(kitchen.claude, kitchen.seat(kitchen.bob, pantry)) == Grant.Level.ASK
+
+
+@pytest.mark.parametrize("everywhere", [False, True])
+@pytest.mark.parametrize("who", ["the person", "the agent"])
+def test_a_never_outlives_leaving_and_coming_back(kitchen: Kitchen, who: str, everywhere: bool) -> None:
+    bob = kitchen.seat(kitchen.bob)
+    if everywhere:
+        control.set_grant(kitchen.alice, agent_id=kitchen.claude.pk, person_id=kitchen.bob.pk, level="deny")
+    else:
+        control.set_grant(kitchen.alice, agent_id=kitchen.claude.pk, member_id=bob.pk, level="deny")
+    if who == "the person":
+        control.leave(kitchen.bob, kitchen.room.pk)
+        come_into(kitchen.room, kitchen.bob)
+    else:
+        control.remove_member(kitchen.alice, kitchen.seat(kitchen.claude).pk)
+        membership.add_agent(kitchen.alice, kitchen.room.pk, kitchen.claude.pk)
+    assert consent.level(kitchen.claude, kitchen.seat(kitchen.bob)) == Grant.Level.DENY
+    assert kitchen.turn(kitchen.ask(kitchen.bob, "@claude let me")).status == "refused"
+
+
 def test_a_stranger_gets_an_account_and_a_seat_or_neither(kitchen: Kitchen) -> None:
     token = link(kitchen)
     tries: list[tuple[str, str, type[RuleError], str]] = [
