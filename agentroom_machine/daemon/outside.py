@@ -120,6 +120,8 @@ def _pushed(result: PushResult) -> str:
 def _ran(result: ErrandResult) -> str:
     if result.state == "unknown":
         return f"{result.output} Do not run it again; tell the owner."
+    if result.code is None:
+        return f"The owner approved this command, but Agentroom did not run it. {result.output}"
     ended = "" if result.state == "done" else f" It ended with {result.code}."
     return (
         "The owner approved this command and Agentroom ran it itself, outside of the sandbox, once. "
