@@ -125,7 +125,14 @@ def handles_in(room_id: int, turns: Iterable[Turn]) -> dict[tuple[str, int | Non
     rows = list(turns)
     seats = Member.objects.filter(room_id=room_id).filter(
         Q(agent__in={turn.agent_id for turn in rows})
-        | Q(user__in={person for turn in rows for person in (turn.agent.owner_id, turn.principal_id) if person})
+        | Q(
+            user__in={
+                person
+                for turn in rows
+                for person in (turn.agent.owner_id, turn.agent.owner.deputy_id, turn.principal_id)
+                if person
+            }
+        )
     )
     return {("agent", seat.agent_id) if seat.is_agent else ("person", seat.user_id): seat.handle for seat in seats}
 
@@ -138,7 +145,7 @@ def facts_of(turn: Turn, handles: dict[tuple[str, int | None], str]) -> Facts:
         owner=handles.get(("person", owner.pk), owner.username),
         principal=handles.get(("person", principal.pk), principal.username) if principal else "",
         asker=turn.entry.author.handle if turn.entry.author else "",
-        deputy=owner.deputy.username if owner.deputy and has_deputy else "",
+        deputy=handles.get(("person", owner.deputy_id), owner.deputy.username) if owner.deputy and has_deputy else "",
         cause=turn.cause,
         away=away.of(turn),
     )

@@ -1,18 +1,15 @@
 // The composer of the account's chat: what is written may answer a message, and then keeps its topic.
+import { answering } from "./answering.js";
+
 const form = document.getElementById("compose");
 const line = document.getElementById("answering");
-const topic = document.getElementById("about-what");
 const entries = document.getElementById("entries");
 
 function answer(entry) {
-  form.elements.reply_to.value = entry?.dataset.seq ?? "";
+  answering(form, entry?.dataset.seq, entry?.dataset.topic);
   // Under another message, or in another topic, it is another message.
   form.elements.client_id.value = crypto.randomUUID?.() ?? `${Date.now()}-${Math.random().toString(36).slice(2)}`;
-  line.hidden = !entry;
-  topic.hidden = Boolean(entry);
-  if (!entry) return;
-  line.querySelector("b").textContent = entry.dataset.seq;
-  line.querySelector("strong").textContent = entry.dataset.topic;
+  form.dispatchEvent(new Event("change"));
 }
 
 const plainly = (event) => !(event.metaKey || event.ctrlKey || event.shiftKey || event.button);

@@ -1,8 +1,16 @@
 // The composer: the draft is kept until the server has it.
+import { aboutWhat, answering } from "./answering.js";
 import { send } from "./forms.js";
 import { mentions } from "./mentions.js";
 
 const fresh = () => crypto.randomUUID?.() ?? `${Date.now()}-${Math.random().toString(36).slice(2)}`;
+
+function whyNot(error) {
+  if (!error.status) return "Your message was not sent: the server did not answer. It is kept here; send it again.";
+  if (error.status === 401) return `Your message was not sent: ${error.message} It is kept here.`;
+  if (error.status === 409) return "An earlier try may have arrived already: look above. Send says this as a message of its own.";
+  return `Your message was not sent: ${error.message}`;
+}
 
 export function compose({ sent }) {
   const form = document.getElementById("compose");
@@ -14,17 +22,26 @@ export function compose({ sent }) {
   const problem = document.getElementById("problem");
   const key = `agentroom:draft:${form.dataset.room}`;
 
-  // A draft keeps the id under which it was tried, so that sending it again can't say it twice.
+  // A draft keeps the id under which it was tried, so that sending it again can't say it twice; one that was not tried
+  // has none yet, since another tab may hold the same words.
   const draft = JSON.parse(localStorage.getItem(key) ?? "null");
+  let tried = null;
+  id.value = fresh();
   if (draft && !text.value) {
     text.value = draft.body;
-    id.value = draft.id;
-  } else {
-    id.value = fresh();
+    const chats = form.elements.reply_to;
+    if (chats && !form.elements.topic.value) form.elements.topic.value = draft.topic ?? "";
+    if (chats && draft.reply_to && !chats.value) answering(form, draft.reply_to, draft.of);
+    if (draft.id && (!chats || chats.value === draft.reply_to)) {
+      id.value = draft.id;
+      tried = draft.body;
+    }
   }
   const keep = () => {
-    if (text.value) localStorage.setItem(key, JSON.stringify({ body: text.value, id: id.value }));
-    else localStorage.removeItem(key);
+    if (!text.value) return localStorage.removeItem(key);
+    const kept = { body: text.value, id: tried === text.value ? id.value : "" };
+    if (form.elements.reply_to) Object.assign(kept, aboutWhat(form));
+    localStorage.setItem(key, JSON.stringify(kept));
   };
   const grow = () => {
     if (CSS.supports("field-sizing", "content")) return;
@@ -32,13 +49,14 @@ export function compose({ sent }) {
   };
 
   const list = document.getElementById("mention-list") ? mentions(text) : { key: () => false };
-  let tried = null;
   text.addEventListener("input", () => {
     // Other words are another message.
     if (tried !== null && text.value !== tried) { id.value = fresh(); tried = null; }
     keep();
     grow();
   });
+
+  form.addEventListener("change", keep);
 
   const byThumb = matchMedia("(pointer: coarse)");
   text.addEventListener("keydown", (event) => {
@@ -81,6 +99,8 @@ export function compose({ sent }) {
     button.ariaBusy = "true";
     const body = new FormData(form);
     tried = text.value;
+    // Before it goes: whoever reloads now must not say it twice.
+    keep();
     try {
       await send(form.action, body);
       problem.hidden = true;
@@ -98,9 +118,12 @@ export function compose({ sent }) {
       sent();
     } catch (error) {
       problem.hidden = false;
-      problem.querySelector("span").textContent = error.status
-        ? `Your message was not sent: ${error.message}`
-        : "Your message was not sent: the server did not answer. It is kept here; send it again.";
+      problem.querySelector("span").textContent = whyNot(error);
+      // Under its id something else was stored: these words need one of their own.
+      if (error.status === 409) {
+        id.value = fresh();
+        tried = null;
+      }
       keep();
     } finally {
       button.ariaBusy = null;

@@ -2,14 +2,18 @@
 import { keepOpen } from "./socket.js";
 import { localise } from "./local.js";
 import { remember, restore } from "./patch.js";
+import { mayPass, Refused, stillMine } from "./piece.js";
 import { noteQuestions } from "./questions.js";
 
 // A machine that went away tells nobody: what shows its state, marked data-poll, is looked at again while somebody reads.
 const POLL = 14_000;
+// Milliseconds, about, until what could not be fetched is asked for once more.
+const AGAIN = 4_000;
 let lookedAt = Date.now();
 
 async function fetchPage(url) {
   const reply = await fetch(url, { headers: { "X-Requested-With": "fetch" }, credentials: "same-origin" });
+  if (reply.status >= 500 || reply.status === 429) throw new Refused(reply.status);
   if (!reply.ok) return null;
   return new DOMParser().parseFromString(await reply.text(), "text/html");
 }
@@ -54,10 +58,19 @@ function poll() {
 
 export function follow() {
   let queued = null;
-  const soon = () => {
-    queued ??= setTimeout(() => { queued = null; look().catch(() => {}); }, 200);
+  const soon = (wait = 200) => {
+    queued ??= setTimeout(() => {
+      queued = null;
+      look().catch((problem) => { if (mayPass(problem)) soon(AGAIN * (0.5 + Math.random())); });
+    }, wait);
   };
-  keepOpen({ url: () => "/ws/me/", receive: (message) => { if (message.gone) location.reload(); else if (message.look) soon(); }, opened: (again) => { if (again) soon(); } });
+  keepOpen({
+    url: () => "/ws/me/",
+    receive: (message) => { if (message.gone) location.reload(); else if (message.look) soon(); },
+    // What happened since the page was drawn, nobody told it.
+    opened: () => soon(),
+    refused: stillMine,
+  });
   setInterval(poll, POLL);
   document.addEventListener("visibilitychange", poll);
 }

@@ -13,7 +13,7 @@ export function parse(html) {
 export function remember(old) {
   const open = [...old.querySelectorAll("details[open][id]")].map((details) => details.id);
   if (old.matches?.("details[open][id]")) open.push(old.id);
-  for (const field of old.querySelectorAll("textarea[id], input[type=text][id], select[id]")) {
+  for (const field of old.querySelectorAll("textarea[id], input[type=text][id], input[type=date][id], select[id]")) {
     const changed = field.matches("select") ? field.selectedIndex > 0 : field.value !== field.defaultValue;
     if (changed) typed.set(field.id, field.value);
   }

@@ -6,7 +6,8 @@ import { send } from "./forms.js";
 import { localise } from "./local.js";
 import { lookAtMail } from "./mail.js";
 import { look } from "./me.js";
-import { apply, parse, replace } from "./patch.js";
+import { apply, parse, remember, replace, restore } from "./patch.js";
+import { fetched, mayPass, stillMine } from "./piece.js";
 import { keepPlace, noteQuestions, showNext } from "./questions.js";
 import { keepOpen } from "./socket.js";
 
@@ -17,6 +18,8 @@ const below = document.getElementById("below");
 const still = "still" in timeline.dataset;
 // A filtered page stays as it is, but for what becomes of the entries that it shows; what is new it only counts.
 const only = "only" in timeline.dataset;
+// A page of one topic leaves things out: what was said elsewhere was not read on it.
+const partly = only || Boolean(timeline.dataset.topic);
 const MOST_ENTRIES = 300;
 let cursor = Number(timeline.dataset.cursor);
 let unseen = 0;
@@ -41,7 +44,7 @@ function seen() {
   if (only || document.hidden || !atEnd()) return;
   unseen = 0;
   showUnseen();
-  markRead();
+  if (!partly) markRead();
 }
 
 let readTimer = null;
@@ -76,7 +79,7 @@ document.addEventListener("visibilitychange", seen);
 
 const asked = new Map();
 
-async function fetchControls(turn, { asks = false } = {}) {
+async function fetchControls(turn, { asks = false, wait = 2_000 } = {}) {
   const card = document.getElementById(`t${turn}`);
   if (!card) return;
   const mine = card.dataset.may.split(" ").includes(document.body.dataset.me);
@@ -84,9 +87,9 @@ async function fetchControls(turn, { asks = false } = {}) {
   const round = (asked.get(turn) ?? 0) + 1;
   asked.set(turn, round);
   try {
-    const reply = await fetch(`/turns/${turn}/controls/`, { headers: { "X-Requested-With": "fetch" } });
+    const reply = await fetched(`/turns/${turn}/controls/`);
     // A later change has asked again: what this answer says is old.
-    if (!reply.ok || asked.get(turn) !== round) return;
+    if (asked.get(turn) !== round) return;
     const stay = atEnd();
     for (const fresh of [...parse(await reply.text()).children]) {
       if (asked.get(turn) !== round) return;
@@ -99,7 +102,11 @@ async function fetchControls(turn, { asks = false } = {}) {
     noteQuestions();
     if (stay) toEnd();
     showNext();
-  } catch { setTimeout(() => { if (asked.get(turn) === round) fetchControls(turn, { asks }); }, 2000); }
+  } catch (problem) {
+    if (!mayPass(problem)) return;
+    const again = () => { if (asked.get(turn) === round) fetchControls(turn, { asks, wait: Math.min(2 * wait, 15_000) }); };
+    setTimeout(again, wait * (0.5 + Math.random()));
+  }
 }
 
 let peopleTimer = null;
@@ -149,8 +156,14 @@ function inView(part) {
   return topic ? of === topic : !hidden.has(of);
 }
 
-// While the timeline is drawn anew, what arrives waits.
+// While the timeline is drawn anew, or what came before is fetched, what arrives waits.
 let held = null;
+
+function release() {
+  const later = held;
+  held = null;
+  for (const frame of later) if (frame.cursor > cursor) receive(frame);
+}
 
 function receive(frame) {
   if (frame.gone) {
@@ -171,7 +184,7 @@ function receive(frame) {
   let fresh = 0;
   for (const part of frame.parts) {
     if (!inView(part)) continue;
-    if (only && part.target === "entries" && !document.getElementById(part.id)) {
+    if (only && part.mode === "append" && part.target === "entries" && !document.getElementById(part.id)) {
       unseen += 1;
       continue;
     }
@@ -215,6 +228,7 @@ async function drawAnew(wait = 1_000) {
     return;
   }
   const stay = atEnd();
+  const kept = remember(entries);
   localise(fresh);
   entries.replaceChildren(...fresh.querySelector("#entries").childNodes);
   document.getElementById("earlier")?.remove();
@@ -223,11 +237,12 @@ async function drawAnew(wait = 1_000) {
   cursor = Number(fresh.dataset.cursor);
   timeline.dataset.cursor = cursor;
   live.send({ ack: cursor });
+  restore(entries, kept);
+  document.getElementById("quiet").hidden = entries.children.length > 0;
   drawDays(entries);
+  noteQuestions();
   if (stay) toEnd();
-  const later = held;
-  held = null;
-  for (const frame of later) if (frame.gone || frame.cursor > cursor) receive(frame);
+  release();
 }
 
 const live = still ? null : keepOpen({
@@ -240,12 +255,7 @@ const live = still ? null : keepOpen({
       state === "offline" ? "You are offline. What you write is kept." : "Reconnecting… What you write is kept.";
   },
   opened: (again) => { if (again) look().catch(() => {}); },
-  refused: async () => {
-    try {
-      const reply = await fetch(location.pathname, { method: "HEAD", credentials: "same-origin" });
-      if (reply.status === 404 || reply.redirected) location.reload();
-    } catch { /* it is the network after all */ }
-  },
+  refused: stillMine,
 });
 
 // A decision that came too late: the forms say how it stands now.
@@ -256,10 +266,9 @@ document.addEventListener("agentroom:refused", (event) => {
 
 // --- what came before ------------------------------------------------------------------------------------------------
 
-let loadingEarlier = false;
 async function loadEarlier(line) {
-  if (loadingEarlier) return;
-  loadingEarlier = true;
+  if (held) return;
+  held = [];
   const link = line.querySelector("a");
   const words = (link.dataset.words ??= link.textContent);
   link.ariaBusy = "true";
@@ -267,9 +276,7 @@ async function loadEarlier(line) {
     const first = entries.querySelector(":scope > [data-seq]");
     const url = new URL(link.href);
     if (first) url.searchParams.set("before", first.dataset.seq);
-    const reply = await fetch(url, { headers: { "X-Requested-With": "fetch" } });
-    if (!reply.ok) throw new Error(`${reply.status}`);
-    const answer = await reply.json();
+    const answer = await (await fetched(url)).json();
     link.textContent = words;
     const height = page.scrollHeight;
     const top = page.scrollTop;
@@ -283,7 +290,7 @@ async function loadEarlier(line) {
     link.textContent = "This did not load. Try again";
   } finally {
     link.ariaBusy = null;
-    loadingEarlier = false;
+    release();
   }
 }
 

@@ -1,9 +1,9 @@
 // An output, and earlier steps, are fetched when somebody asks for them.
 import { localise } from "./local.js";
+import { fetched } from "./piece.js";
 
 async function piece(url) {
-  const reply = await fetch(url, { headers: { "X-Requested-With": "fetch" }, credentials: "same-origin" });
-  if (!reply.ok) throw new Error(`${reply.status}`);
+  const reply = await fetched(url);
   const parsed = new DOMParser().parseFromString(await reply.text(), "text/html");
   localise(parsed.body);
   return parsed.body;
@@ -41,7 +41,9 @@ export function openOutputs() {
     if (!link || event.metaKey || event.ctrlKey || event.shiftKey || event.button) return;
     if (link.dataset.steps !== undefined && !document.getElementById(link.dataset.steps)) return;
     event.preventDefault();
+    if (link.ariaBusy === "true") return;
+    link.ariaBusy = "true";
     const done = link.dataset.steps === undefined ? toggleOutput(link) : moreSteps(link);
-    done.catch(() => { location.href = link.href; });
+    done.catch(() => { location.href = link.href; }).finally(() => { link.ariaBusy = null; });
   });
 }

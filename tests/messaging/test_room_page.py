@@ -332,3 +332,25 @@ def test_the_controls_tell_a_reader_that_the_machine_is_away(kitchen: Kitchen) -
     assert "offline since" in html
     assert "<form" not in html
     assert "Close" in page(browser(kitchen.alice), f"/turns/{turn}/controls/")
+
+
+@pytest.mark.parametrize(("said", "badge"), [("", ">confined<"), ("it is switched off", "not confined")])
+def test_the_controls_of_what_runs_say_whether_it_runs_confined(kitchen: Kitchen, said: str, badge: str) -> None:
+    kitchen.daemon.confined = {kitchen.claude.pk: said}
+    kitchen.daemon.sync()
+    kitchen.ask(kitchen.alice, "@claude measure")
+    turn = kitchen.daemon.run()
+    html = page(browser(kitchen.alice), f"/turns/{turn}/controls/").replace("</svg>", ">")
+    assert badge in html
+    assert html.count('class="badge"') == 1
+
+
+def test_a_deputy_is_known_by_their_name_in_the_room(kitchen: Kitchen) -> None:
+    """Their page asks for the forms of a question when it finds that name on the card."""
+    until = timezone.now() + timedelta(hours=1)
+    User.objects.filter(pk=kitchen.alice.pk).update(deputy=kitchen.charlie, deputy_until=until)
+    _, token = membership.invite(kitchen.alice, kitchen.room.pk, role="member", days=7, max_uses=1)
+    membership.accept_invite(kitchen.charlie, token, handle="carlotta")
+    kitchen.ask(kitchen.bob, "@claude measure")
+    html = page(browser(kitchen.charlie), f"/rooms/{kitchen.room.pk}/")
+    assert re.search(r'data-may="([^"]*)"', html)[1].split() == ["alice", "bob", "carlotta"]  # type: ignore[index]
