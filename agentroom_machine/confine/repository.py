@@ -48,6 +48,37 @@ def common_folder(git: Path) -> Path | None:
     return git if git.is_dir() else _common(git) if git.is_file() else None
 
 
+_NOT_LOOKED_INTO = {"hooks", "modules", "lfs", "annex"}
+"""No commits are looked for in these. Hooks are often links; the others are other repositories', or a program's own."""
+
+
+def borrows(folder: Path) -> bool:
+    """Whether something in a repository's folder would have git read or write elsewhere: a link, another's folder.
+
+    All of it but settings and hooks can be written inside, and git follows links there like everybody.
+    """
+    if os.path.realpath(folder) != str(folder) or (folder / "commondir").exists():
+        return True
+    lists = [folder / "objects/info" / name for name in ("alternates", "http-alternates")]
+    # An empty one borrows nothing: Claude Code's sandbox makes it, so that nobody else can.
+    return _links(folder) or any(path.exists() and path.read_bytes().strip() for path in lists)
+
+
+def _links(folder: Path) -> bool:
+    waiting = [folder]
+    while waiting:
+        here = waiting.pop()
+        with os.scandir(here) as entries:
+            for entry in entries:
+                if here == folder and entry.name in _NOT_LOOKED_INTO:
+                    continue
+                if entry.is_symlink():
+                    return True
+                if entry.is_dir(follow_symlinks=False):
+                    waiting.append(Path(entry.path))
+    return False
+
+
 def unplant(git: Path) -> bool:
     """Takes away what would make git read another repository's settings in place of its own; whether it was there.
 

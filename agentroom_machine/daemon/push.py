@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Literal
 from urllib.parse import urlsplit
 
-from agentroom_machine.confine.repository import common_folder
+from agentroom_machine.confine.repository import borrows, common_folder
 from agentroom_machine.daemon.git import GitFailed, git
 
 TIME = 120.0
@@ -128,16 +128,19 @@ class _Reader:
         if found is None or not any(found.resolve().is_relative_to(folder.resolve()) for folder in within):
             raise _Unclear
         self._folder = found.resolve()
-        borrowed = [self._folder / "objects/info" / name for name in ("alternates", "http-alternates")]
-        # An empty one borrows nothing: Claude Code's sandbox makes it, so that nobody else can.
-        if any(path.exists() and path.read_bytes().strip() for path in borrowed):
-            raise _Unclear
+        self._check()
         listed = git(cwd, "config", "--local", "--no-includes", "--list", "-z")
         self._config: dict[str, list[str]] = {}
         for entry in listed.decode(errors="surrogateescape").split("\0"):
             name, _, value = entry.partition("\n")
             if name:
                 self._config.setdefault(name, []).append(value)
+
+    def _check(self) -> None:
+        """Git looks where we do, and finds nothing there but this repository's own."""
+        common = os.fsdecode(git(self._cwd, "rev-parse", "--git-common-dir").rstrip(b"\n"))
+        if (self._cwd / common).resolve() != self._folder or borrows(self._folder):
+            raise _Unclear
 
     def plan(self, words: list[str]) -> PushPlan:
         flags, lease, rest = self._flags(words)
@@ -153,6 +156,7 @@ class _Reader:
             refs = tuple(self._leased(ref, name) for ref in refs)
         if len({ref.name for ref in refs}) != len(refs):
             raise _Unclear
+        self._check()  # again: a program that was left running could have changed it meanwhile
         return PushPlan(self._command, url, refs, self._folder, address, name)
 
     @staticmethod
@@ -321,6 +325,8 @@ def run(plan: PushPlan, environ: Mapping[str, str] | None = None) -> PushResult:
     env |= {"GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C", "GIT_ALLOW_PROTOCOL": "https:http:ssh:file"}
     with tempfile.TemporaryDirectory(prefix="ar-push-") as folder:
         try:
+            if borrows(plan.git_folder):
+                return _failed(plan, "Nothing was pushed: the repository has since been made to lead elsewhere.")
             bare = Path(folder) / "push.git"
             subprocess.run(
                 ["git", "init", "-q", "--bare", "--template=", str(bare)], env=env, check=True, capture_output=True,
@@ -374,7 +380,10 @@ def _failed(plan: PushPlan, words: str) -> PushResult:
 
 def note(plan: PushPlan, cwd: Path) -> None:
     """Brings the repository's own idea of the remote up to date, as git does after a push; no harm when it can't."""
-    if not plan.remote:
+    try:
+        if not plan.remote or borrows(plan.git_folder):
+            return
+    except OSError:
         return
     for ref in plan.refs:
         if ref.name.startswith("refs/heads/"):

@@ -194,6 +194,49 @@ def test_a_repository_elsewhere_or_with_borrowed_commits_is_not_pushed(kitchen: 
     assert push.resolve("git push origin main", kitchen.folder) is None
 
 
+@pytest.mark.parametrize(
+    "place",
+    ["objects", "objects/pack", "objects/info", "objects/{ab}", "refs", "refs/heads", "refs/heads/p", "packed-refs",
+     "HEAD", "logs", "p"],
+)  # fmt: skip
+def test_what_leads_out_of_the_repository_by_a_link_is_not_pushed(kitchen: Kitchen, tmp_path: Path, place: str) -> None:
+    """Everything but settings and hooks can be written inside."""
+    diary = tmp_path / "diary"
+    kitchen.git("clone", "-q", str(kitchen.remote), str(diary))
+    subprocess.run(["git", *AGENT, "commit", "-q", "--allow-empty", "-m", "Dear diary"], cwd=diary, check=True)
+    plan = kitchen.plan("git push origin main")
+    own = kitchen.folder / ".git" / place.format(ab=plan.refs[0].sha[:2])
+    if own.exists():
+        own.rename(tmp_path / "aside")
+    own.symlink_to(diary / ".git" / place.replace("heads/p", "heads").replace("{ab}", "pack"))
+    for command in ("git push origin main", "git push origin p/main:menu", "git push origin p:menu"):
+        assert push.resolve(command, kitchen.folder) is None
+    result = push.run(plan)
+    assert result.state == "failed"
+    assert "lead elsewhere" in result.output
+    assert kitchen.there("refs/heads/menu") == ""
+
+
+def test_a_folder_that_calls_another_one_its_own_is_not_pushed(kitchen: Kitchen, tmp_path: Path) -> None:
+    diary = tmp_path / "diary"
+    kitchen.git("clone", "-q", str(kitchen.remote), str(diary))
+    plan = kitchen.plan("git push origin main")
+    (kitchen.folder / ".git/commondir").write_text(f"{diary}/.git\n")
+    assert push.resolve("git push origin main", kitchen.folder) is None
+    assert push.run(plan).state == "failed"
+    (kitchen.folder / ".git/commondir").unlink()
+    disguised = kitchen.folder / "soup"
+    kitchen.git("init", "-q", "--bare", str(disguised))
+    kitchen.git("-C", str(disguised), "config", "core.bare", "false")
+    kitchen.git("-C", str(disguised), "config", "core.worktree", str(kitchen.folder))
+    assert push.resolve("git push origin main", disguised) is None
+
+
+def test_links_among_the_hooks_keep_nothing_from_being_pushed(kitchen: Kitchen, tmp_path: Path) -> None:
+    (kitchen.folder / ".git/hooks/pre-commit").symlink_to(tmp_path / "checks.sh")
+    assert push.run(kitchen.plan("git push origin main")).state == "done"
+
+
 def test_a_worktree_is_pushed_when_its_repository_is_among_the_known_ones(kitchen: Kitchen, tmp_path: Path) -> None:
     tree = tmp_path / "tree"
     kitchen.git("worktree", "add", "-q", "-b", "room", str(tree))
