@@ -57,6 +57,8 @@ def work(tmp_path: Path) -> Path:
         ("sqlite3 a.db '.read drop.sql'", "delete"),
         ("git checkout src", "delete"),
         ("git checkout src/app", "delete"),
+        ("git -C src checkout app", "delete"),
+        ("git --work-tree=src checkout app", "delete"),
         ("xargs -a ship.sh echo; sh -x ship.sh", "push"),
     ],
 )
@@ -69,7 +71,7 @@ def test_a_file_that_can_be_opened_is_read(work: Path, command: str, kind: str) 
     [
         "sh calm.sh src", "./calm.sh", "npm test", "npm run x", "git st", "python calm.py", "psql -f seed.sql",
         "bash odd.sh", "bash broken.sh", "bash loop.sh", "cat ship.sh", "grep push ship.sh", "git checkout main",
-        "bash -n ship.sh",
+        "bash -n ship.sh", "git -C bin checkout app", "git -C src status; git checkout app",
     ],
 )  # fmt: skip
 def test_what_is_harmless_or_not_understood_in_a_file_runs_confined(work: Path, command: str) -> None:

@@ -34,7 +34,7 @@ def matches(option: str, name: str) -> bool:
     """Whether an option is this one; long options may be shortened, as getopt allows."""
     if option == name:
         return True
-    return len(option) > 3 and option.startswith("--") and name.startswith(option)
+    return len(option) > 2 and option.startswith("--") and name.startswith(option)
 
 
 def split(args: list[str], takes: Collection[str] = (), *, posix: bool = False) -> Arguments:

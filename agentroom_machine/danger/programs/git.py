@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from pathlib import Path
 
+from agentroom_machine.danger import places
 from agentroom_machine.danger.programs import git_settings
-from agentroom_machine.danger.programs.arguments import Arguments, split
+from agentroom_machine.danger.programs.arguments import Arguments, matches, split
 from agentroom_machine.danger.programs.table import touches_secrets
 from agentroom_machine.danger.reader import Program, Reader
 from agentroom_machine.danger.unknown import UNKNOWN, open_ended, plain, shown
@@ -15,6 +17,7 @@ _GLOBAL_TAKES = {"-C", "-c", "--git-dir", "--work-tree", "--namespace", "--exec-
                  "--attr-source", "--list-cmds"}  # fmt: skip
 _FILE = re.compile(r"(^|/)[^/]*\.[A-Za-z][A-Za-z0-9]{0,5}$|/$|^\.{1,2}(/|$)")
 
+_KEEP_PASSWORDS = ("http.https://x.y/.extraheader", "credential.helper", "url.https://x:y@z/.insteadof")
 _TALKS = {"fetch", "clone", "pull", "ls-remote", "fetch-pack", "archive", "push", "send-pack"}
 
 type Judge = Callable[[Reader, list[str], str | None], None]
@@ -37,6 +40,14 @@ _HARMLESS = frozenset(
 
 
 def _git(reader: Reader, argv: list[str], stdin: str | None) -> str:
+    directory = reader.scope.directory
+    try:
+        return _called(reader, argv, stdin)
+    finally:
+        reader.scope.directory = directory
+
+
+def _called(reader: Reader, argv: list[str], stdin: str | None) -> str:
     args = argv[1:]
     while args and args[0].startswith("-"):
         word = args[0]
@@ -65,7 +76,9 @@ def _git(reader: Reader, argv: list[str], stdin: str | None) -> str:
         judge(reader, rest, stdin)
     if name in _HARMLESS or judge is not None:
         _runs_programs(reader, name, rest)
-        if name not in {"commit", "push", "tag", "config", "log", "grep", "branch", "remote"} and judge is None:
+        if name not in {"commit", "push", "tag", "config", "log", "grep", "branch", "remote"} and (
+            judge is None or name in {"fetch", "pull"}
+        ):
             touches_secrets(reader, [word for word in rest if not word.startswith(":(exclude")])
         if "--" in rest:
             touches_secrets(reader, rest[rest.index("--") + 1 :])
@@ -87,6 +100,9 @@ def _global(reader: Reader, name: str, value: str) -> None:
         reader.unreadable("it takes git's settings from a variable")
     elif name in {"--exec-path", "--git-dir"} and value:
         reader.project("it points git somewhere else")
+    elif name in {"-C", "--work-tree"} and value and not value.startswith(UNKNOWN):
+        before = reader.scope.directory
+        reader.scope.directory = "" if places.place(value, before) == "." else places.place(value, before)
 
 
 def _alias(reader: Reader, name: str, rest: list[str], stdin: str | None) -> None:
@@ -110,11 +126,20 @@ def _quoted(word: str) -> str:
 
 def _runs(name: str, option: str) -> bool:
     """Whether the value of an option is a program."""
-    if option in {"-x", "--extcmd"}:
-        return name in {"difftool", "rebase"}
+    if option in {"-x", "--extcmd"} or matches(option, "--extcmd"):
+        return name == "difftool" or (name == "rebase" and option == "-x")
     if name == "clone" and option == "-u":
         return True
-    return name in _TALKS and option.startswith(("--upload-p", "--exec", "--receive-p"))
+    return name in _TALKS and any(matches(option, one) for one in ("--upload-pack", "--exec", "--receive-pack"))
+
+
+def _option(rest: list[str], position: int) -> tuple[str, str]:
+    """An option and its value: after ``=``, glued to a letter, or the next word."""
+    word = rest[position]
+    if re.match(r"-[OFotuxc][^=]", word):
+        return word[:2], word[2:]
+    option, equals, value = word.partition("=")
+    return option, value if equals else rest[position + 1] if position + 1 < len(rest) else ""
 
 
 def _runs_programs(reader: Reader, name: str, rest: list[str]) -> None:
@@ -122,32 +147,27 @@ def _runs_programs(reader: Reader, name: str, rest: list[str]) -> None:
     for position, word in enumerate(rest):
         if word == "--":
             break
-        option, equals, value = word.partition("=")
-        value = value if equals else rest[position + 1] if position + 1 < len(rest) else ""
+        option, value = _option(rest, position)
         if _runs(name, option):
             reader.text(value)
-        elif (
-            name == "grep"
-            and (option.startswith("-O") or option == "--open-files-in-pager")
-            and (word[2:] if word.startswith("-O") else value)
-        ):
-            reader.text((word[2:] if word.startswith("-O") else value).lstrip("="))
-        elif option in {"-o", "--output", "--output-directory"} and name in {
-            "diff",
-            "log",
-            "show",
-            "format-patch",
-            "archive",
-            "whatchanged",
-        }:
+        elif name == "grep" and (option == "-O" or matches(option, "--open-files-in-pager")):
+            if word != option:
+                reader.text(value.lstrip("="))
+        elif (option == "-o" or matches(option, "--output") or matches(option, "--output-directory")) and name in {
+            "diff", "log", "show", "format-patch", "archive", "whatchanged",
+        }:  # fmt: skip
             reader.writes(value)
-        elif name in {"clone", "init"} and option in {"-c", "--config"}:
+        elif name in {"clone", "init"} and (option == "-c" or matches(option, "--config")):
             git_settings.judge(reader, *_setting(value))
-        elif name in {"clone", "init"} and option == "--template":
+        elif name in {"clone", "init"} and matches(option, "--template"):
             reader.project("it takes hooks from a template")
-        elif name == "commit" and option in {"-F", "--file", "-t", "--template"} and value != "-":
+        elif (
+            name == "commit"
+            and (option in {"-F", "-t"} or matches(option, "--file") or matches(option, "--template"))
+            and value != "-"
+        ):
             reader.reads(value)
-        elif option == "--ext-diff":
+        elif matches(option, "--ext-diff"):
             reader.project("it runs the repository's own program to compare")
     if any(word.startswith(("ext::", "-oProxyCommand", "ssh://-")) for word in rest):
         reader.unreadable("its address runs a program")
@@ -158,10 +178,16 @@ def _setting(value: str) -> tuple[str, str]:
     return key, setting
 
 
+def _only(found: Arguments, *names: str) -> bool:
+    """Whether one of these options surely holds: no ``--no-…`` takes it back, shortened as git allows."""
+    backs = [f"--no-{name[2:]}" for name in names if name.startswith("--")]
+    undone = any(option.startswith("--n") and back.startswith(option) for option, _ in found.options for back in backs)
+    return found.has(*names) and not undone
+
+
 def _push(reader: Reader, args: list[str], stdin: str | None) -> None:
     found = split(args, ("-o", "--push-option", "--repo", "--receive-pack", "--exec", "--recurse-submodules"))
-    rehearses = [name for name, _ in found.options if name in {"-n", "--dry-run", "--no-dry-run"}]
-    if rehearses and "--no-dry-run" not in rehearses and "--" not in args[: len(args)]:
+    if _only(found, "-n", "--dry-run") and "--" not in args:
         return
     words = [shown(word) for word in found.words]
     branches = [word.rpartition(":")[2].removeprefix("+").removeprefix("refs/heads/") for word in words[1:]]
@@ -176,7 +202,7 @@ def _find(kind: str, why: str) -> Judge:
 
 def _deletes_if(why: str, *names: str, words: tuple[str, ...] = ()) -> Judge:
     def judge(reader: Reader, args: list[str], stdin: str | None) -> None:
-        found = split(args)
+        found = split(args, ("--ref", "--object-dir") if words else ())
         if found.has(*names) or (found.words and found.words[0] in words):
             reader.find("delete", why)
         elif found.words and open_ended(found.words[0]) and words:
@@ -187,7 +213,7 @@ def _deletes_if(why: str, *names: str, words: tuple[str, ...] = ()) -> Judge:
 
 def _rehearsed(why: str) -> Judge:
     def judge(reader: Reader, args: list[str], stdin: str | None) -> None:
-        if not split(args).has("-n", "--dry-run"):
+        if not _only(split(args, ("-e", "--exclude", "--expire")), "-n", "--dry-run"):
             reader.find("delete", why)
 
     return judge
@@ -195,10 +221,11 @@ def _rehearsed(why: str) -> Judge:
 
 def _checkout(reader: Reader, args: list[str], stdin: str | None) -> None:
     found = split(args, ("-b", "-B", "--orphan", "--conflict", "--pathspec-from-file"))
-    if found.has("-f", "--force", "-B", "-p", "--patch", "--ours", "--theirs", "-m", "--merge", "--pathspec-from-file"):
+    if found.has("-f", "--force", "-B", "-p", "--patch", "--ours", "--theirs", "-m", "--merge", "--conflict",
+                 "--pathspec-from-file"):  # fmt: skip
         reader.find("delete", "git checkout throws changes away")
         return
-    makes = found.has("-b", "--orphan", "-t", "--track", "--detach", "-d")
+    makes = _only(found, "-b", "--orphan", "-t", "--track", "--detach", "-d")
     if "--" in args:
         if args[args.index("--") + 1 :]:
             reader.find("delete", "git checkout throws changes to files away")
@@ -206,30 +233,35 @@ def _checkout(reader: Reader, args: list[str], stdin: str | None) -> None:
     words = found.words
     if makes:
         return
-    if len(words) > 1 or (words and (_FILE.search(plain(words[0])) or _exists(reader, words[0]))):
+    if len(words) > 1 or (words and (_pathspec(plain(words[0])) or _exists(reader, words[0]))):
         reader.find("delete", "git checkout throws changes to files away")
+
+
+def _pathspec(word: str) -> bool:
+    """Whether a word looks like files: no branch has these letters in its name."""
+    return word.startswith(":") or bool(re.search(r"[*?\[]", word) or _FILE.search(word))
 
 
 def _exists(reader: Reader, word: str) -> bool:
     if reader.cwd is None or open_ended(word) or len(word) > 500 or "\0" in word:
         return open_ended(word) and word != UNKNOWN and not word.startswith(UNKNOWN)
-    folder = reader.cwd / reader.scope.directory
     try:
+        folder = reader.cwd / Path(reader.scope.directory).expanduser()
         return (folder / word).exists() and not (folder / ".git/refs/heads" / word).exists()
-    except OSError:
+    except (OSError, RuntimeError):
         return False
 
 
 def _switch(reader: Reader, args: list[str], stdin: str | None) -> None:
     if split(args, ("-c", "-C", "--create")).has(
-        "-f", "--force", "--discard-changes", "-C", "--force-create", "-m", "--merge"
+        "-f", "--force", "--discard-changes", "-C", "--force-create", "-m", "--merge", "--conflict"
     ):
         reader.find("delete", "git switch throws changes away")
 
 
 def _restore(reader: Reader, args: list[str], stdin: str | None) -> None:
     found = split(args, ("-s", "--source"))
-    if not found.has("-S", "--staged") or found.has("-W", "--worktree"):
+    if not _only(found, "-S", "--staged") or found.has("-W", "--worktree"):
         reader.find("delete", "git restore throws changes to files away")
 
 
@@ -241,7 +273,8 @@ def _reset(reader: Reader, args: list[str], stdin: str | None) -> None:
 
 
 def _remove(reader: Reader, args: list[str], stdin: str | None) -> None:
-    if not split(args).has("-n", "--dry-run", "--cached"):
+    found = split(args, ("--pathspec-from-file",))
+    if not _only(found, "-n", "--dry-run") and not _only(found, "--cached"):
         reader.find("delete", "git rm deletes files")
 
 
@@ -264,6 +297,8 @@ def _remote(reader: Reader, args: list[str], stdin: str | None) -> None:
     words = split(args).words
     if words[:1] and words[0] in {"remove", "rm", "prune"}:
         reader.find("delete", "it deletes what is known of a remote")
+    elif words[:1] == ["add"] and split(args).has("--mirror"):
+        reader.find("delete", "what is fetched from it overwrites branches")
     elif words[:1] and words[0] in {"add", "set-url"} and any(re.search(r"://[^/@]+:[^/@]+@", word) for word in words):
         reader.find("credentials", "it writes a password into git's settings")
 
@@ -276,6 +311,8 @@ def _config(reader: Reader, args: list[str], stdin: str | None) -> None:
     for path in found.values("-f", "--file"):
         reader.writes(path)
     key = words[0] if words else ""
+    if _shows_all(found):
+        reader.find("credentials", "it shows git's settings, and passwords are kept in some")
     shows = found.has("--get", "--get-all", "--get-regexp", "-l", "--list", "--get-urlmatch") or found.words[:1] in (
         ["get"],
         ["list"],
@@ -296,6 +333,19 @@ def _config(reader: Reader, args: list[str], stdin: str | None) -> None:
         reader.unreadable("which of git's settings it changes is only known when it runs")
 
 
+def _shows_all(found: Arguments) -> bool:
+    """Whether settings are shown without being named."""
+    if found.has("-l", "--list") or found.words[:1] == ["list"]:
+        return True
+    pattern = found.value("--get-regexp") or (found.words[:1] if found.has("--get-regexp") else [""])[0]
+    if found.words[:1] == ["get"] and found.has("--regexp"):
+        pattern = found.words[1] if len(found.words) > 1 else ""
+    try:
+        return bool(pattern) and any(re.search(plain(pattern), one, re.I) for one in _KEEP_PASSWORDS)
+    except re.error:
+        return True
+
+
 def _submodule(reader: Reader, args: list[str], stdin: str | None) -> None:
     found = split(args, (), posix=True)
     words = found.words
@@ -304,6 +354,8 @@ def _submodule(reader: Reader, args: list[str], stdin: str | None) -> None:
         reader.text(rest[0] if len(rest) == 1 else " ".join(map(_quoted, rest)))
     elif words[:1] == ["deinit"]:
         reader.find("delete", "it deletes a submodule's files")
+    elif words[:1] == ["update"] and split(words[1:]).has("-f", "--force"):
+        reader.find("delete", "it throws changes in submodules away")
     elif words[:1] and open_ended(words[0]):
         reader.unreadable("what git submodule does is only known when it runs")
 
@@ -314,16 +366,20 @@ def _bisect(reader: Reader, args: list[str], stdin: str | None) -> None:
 
 
 def _worktree(reader: Reader, args: list[str], stdin: str | None) -> None:
-    if args[:1] and args[0] in {"remove", "prune"} and "-n" not in args and "--dry-run" not in args:
+    if args[:1] == ["remove"] or (
+        args[:1] == ["prune"] and not _only(split(args[1:], ("--expire",)), "-n", "--dry-run")
+    ):
         reader.find("delete", "it deletes a working tree")
     elif args[:1] == ["add"]:
-        words = split(args[1:], ("-b", "-B", "--reason")).words
-        if words:
-            reader.writes(words[0])
+        found = split(args[1:], ("-b", "-B", "--reason"))
+        if found.has("-B"):
+            reader.find("delete", "it moves a branch")
+        for path in found.words[:1]:
+            reader.writes(path)
 
 
 def _lfs(reader: Reader, args: list[str], stdin: str | None) -> None:
-    if args[:1] == ["push"] and "--dry-run" not in args:
+    if args[:1] == ["push"] and [value for name, value in split(args).options if name == "--dry-run"] != [None]:
         reader.find("push", "git lfs sends files")
     elif args[:1] and args[0] in {"prune", "migrate", "uninstall", "dedup", "unlock"}:
         reader.find("delete", f"git lfs {args[0]} deletes or rewrites")
@@ -342,12 +398,13 @@ def _svn(reader: Reader, args: list[str], stdin: str | None) -> None:
 
 
 def _gc(reader: Reader, args: list[str], stdin: str | None) -> None:
-    if any(word.startswith("--prune") or word == "--aggressive" for word in args):
+    if split(args).has("--prune", "--aggressive"):
         reader.find("delete", "it deletes objects that nothing names")
 
 
 def _reflog(reader: Reader, args: list[str], stdin: str | None) -> None:
-    if args[:1] and args[0] in {"expire", "delete", "drop"} and not split(args).has("-n", "--dry-run"):
+    found = split(args, ("--expire", "--expire-unreachable"))
+    if args[:1] and args[0] in {"expire", "delete", "drop"} and not _only(found, "-n", "--dry-run"):
         reader.find("delete", "it deletes what brings lost commits back")
 
 
@@ -363,16 +420,27 @@ def _flow(reader: Reader, args: list[str], stdin: str | None) -> None:
 
 
 def _fetch(reader: Reader, args: list[str], stdin: str | None) -> None:
-    found: Arguments = split(args)
-    if any(word.startswith("+") and ":" in word and "refs/remotes" not in word for word in found.words) or (
-        found.has("-f", "--force") and any(":" in word and "://" not in word for word in found.words[1:])
-    ):
-        reader.find("delete", "it overwrites a branch")
+    """fetch, and pull, which fetches first: into branches by force, or leaving out what the other side lacks."""
+    found = split(args, (
+        "-o", "--server-option", "--depth", "--deepen", "--shallow-since", "--shallow-exclude", "--refmap",
+        "--upload-pack", "-j", "--jobs", "--negotiation-tip", "--filter", "-s", "--strategy", "-X", "--strategy-option",
+    ))  # fmt: skip
+    refspecs = [*found.words[1:], *found.values("--refmap")]
+    if found.has("--stdin"):
+        refspecs += (stdin or UNKNOWN).split()
+    forced, prunes = found.has("-f", "--force"), found.has("-p", "--prune")
+    for word in refspecs:
+        source, _, target = word.rpartition(":")
+        branch = source and not target.startswith("refs/remotes/")
+        if (branch and (forced or prunes or word.startswith("+"))) or word.startswith(UNKNOWN):
+            reader.find("delete", "it overwrites or deletes a branch")
+    if prunes and any(option == "-P" or option.startswith("--prune-") for option, _ in found.options):
+        reader.find("delete", "it deletes tags that the other side does not have")
 
 
 JUDGES: dict[str, Judge] = {
     "push": _push,
-    "send-pack": _push,
+    "send-pack": _find("push", "git send-pack"),
     "http-push": _find("push", "git http-push"),
     "imap-send": _find("push", "it sends patches by mail"),
     "send-email": _find("push", "it sends patches by mail"),
@@ -425,6 +493,7 @@ JUDGES: dict[str, Judge] = {
     "reflog": _reflog,
     "update-ref": _update_ref,
     "fetch": _fetch,
+    "pull": _fetch,
     **dict.fromkeys(
         (
             "credential", "credential-store", "credential-cache", "credential-manager", "credential-osxkeychain",

@@ -24,6 +24,7 @@ _ELSEWHERE = re.compile(
     r"url\..+\.(insteadof|pushinsteadof)|remote\..+\.(url|pushurl|push|mirror)|branch\..+\.pushremote|push\..+|remote\.pushdefault",
     re.I,
 )
+_EXPIRES = re.compile(r"gc\.((.+\.)?reflogexpire(unreachable)?|(worktree)?pruneexpire|rerere\w+)", re.I)
 _PLAIN = {
     "", "true", "false", "1", "0", "yes", "no", "cat", "less", "more", "delta", "diff-so-fancy", "vim", "vi", "nano",
     "emacs", "code --wait", "less -R", "less -FRX", "less -FX", "less -F", ":", "gpg", "gpg2", "ssh", "rebase",
@@ -48,6 +49,10 @@ def judge(reader: Reader, key: str, value: str, *, kept: bool = False) -> None:
             reader.text(value.lstrip("!"))
             if kept and not any(not one.confinable for one in reader.findings[found:]):
                 reader.unreadable(f"git will run what {key} says")
+    elif _EXPIRES.fullmatch(key) and plain(value).casefold() not in {"never", "false"}:
+        reader.find("delete", f"{key} lets git delete what brings lost commits back")
+    elif re.fullmatch(r"remote\..+\.fetch", key, re.I) and not re.search(r":refs/remotes/|^[^:]*$", value):
+        reader.find("delete", f"{key} makes each fetch overwrite branches")
     elif _PLANTS.fullmatch(key):
         reader.unreadable(f"{key} decides which programs git runs")
     elif _ELSEWHERE.fullmatch(key) and kept and re.search(r"insteadof|pushurl|remote\..+\.push|mirror", key, re.I):
