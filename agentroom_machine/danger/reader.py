@@ -23,6 +23,7 @@ from agentroom_machine.danger.syntax import (
     Redirect,
     Script,
     Simple,
+    Substitution,
     Text,
     Unreadable,
     Word,
@@ -37,6 +38,8 @@ MAX_READ = 256_000
 MAX_STREAM = 20_000
 MAX_VALUE = 4_000
 _OUTPUT = {">", ">>", ">|", "&>", "&>>", "<>"}
+_KEEPS = {">>", "&>>", "<>"}
+"""Those of them that leave what a file holds."""
 
 type Program = Callable[[Reader, list[str], str | None], str]
 """Reads one program's arguments (its name first) and standard input (None: nothing), gives what it prints."""
@@ -234,8 +237,7 @@ class Reader:
             self.scope.assign(loop.name, value)
             if len(values) > MAX_VALUES and places.secret(value, self.scope.directory):
                 self.reads(value)
-        self.script(loop.body)
-        return UNKNOWN
+        return UNKNOWN if self.script(loop.body) and values else ""
 
     def _compound(self, command: Compound) -> str:
         directory = self.scope.directory
@@ -279,14 +281,20 @@ class Reader:
                 argv = [*argv, *assigned]
             if argv:
                 printed.append(self.run(argv, given))
-        said = printed[0] if len(printed) == 1 else UNKNOWN if printed else ""
+        said = printed[0] if len(printed) == 1 else UNKNOWN if any(printed) else ""
         self._keep(command.redirects, said)
         return said
 
     def _keep(self, redirects: list[Redirect], said: str) -> None:
+        """Notes what files hold after a command that printed this; one that prints nothing empties them."""
         for redirect in redirects:
-            if redirect.operator in _OUTPUT and redirect.descriptor in {"", "1"}:
-                for target in self.expander.text(redirect.target):
+            if redirect.operator not in _OUTPUT or any(isinstance(part, Substitution) and part.kind == ">"
+                                                       for part in redirect.target):  # fmt: skip
+                continue
+            for target in self.expander.text(redirect.target):
+                if not said and redirect.operator not in _KEEPS and not plain(target).startswith("/dev/"):
+                    self.find("delete", f"it empties {shown(target)}")
+                if redirect.descriptor in {"", "1"}:
                     self.wrote(target, said)
 
     def _assign(self, assignments: list[Assignment]) -> list[str]:
@@ -354,16 +362,19 @@ class Reader:
                 self.find("credentials", "it gives a secret to a program whose name is computed")
             self.unreadable("which program it runs is only known when it runs")
             return UNKNOWN
+        said = ""
         for body in self.scope.functions.get(argv[0], []):
             before, self.scope.positional = self.scope.positional, argv[1:]
-            self._command(body, stdin)
+            said += self._command(body, stdin)
             self.scope.positional = before
         for value in self.scope.aliases.get(argv[0], []):
             if value.split()[:1] != [argv[0]]:
-                self.text(" ".join([value, *(quote(word) for word in argv[1:])]), alone=False)
+                said += self.text(" ".join([value, *(quote(word) for word in argv[1:])]), alone=False)
         own = argv[0] in self.scope.functions or argv[0] in self.scope.aliases
         program = self._program(argv[0], unless=own)
-        return UNKNOWN if program is None else program(self, argv, stdin)
+        if program is None:
+            return UNKNOWN if said else ""
+        return program(self, argv, stdin)
 
     # Redirections.
 
@@ -384,9 +395,9 @@ class Reader:
 
     def _output(self, operator: str, target: str, command: Simple | None) -> None:
         self.writes(target)
-        if operator in {">>", "&>>", "<>"} or plain(target).startswith("/dev/"):
+        if operator in _KEEPS or plain(target).startswith("/dev/"):
             return
-        if command is not None and not command.assignments and prints_nothing(command):
+        if command is not None and prints_nothing(command):
             self.find("delete", f"it empties {shown(target)}")
 
     def content(self, path: str) -> str:

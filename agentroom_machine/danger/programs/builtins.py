@@ -9,7 +9,7 @@ from agentroom_machine.danger.programs.arguments import split
 from agentroom_machine.danger.programs.text import printf
 from agentroom_machine.danger.reader import Program, Reader
 from agentroom_machine.danger.scope import secret_name
-from agentroom_machine.danger.unknown import UNKNOWN, open_ended, plain
+from agentroom_machine.danger.unknown import UNKNOWN, open_ended, plain, shown
 
 _ASSIGN = re.compile(r"([A-Za-z_]\w*)(?:\[[^]]*\])?\+?=(.*)", re.S | re.ASCII)
 
@@ -80,14 +80,14 @@ def _alias(reader: Reader, argv: list[str], stdin: str | None) -> str:
             if value not in values:
                 values.append(value)
             reader.text(value, alone=True)
-    return ""
+    return "" if argv[1:] else UNKNOWN
 
 
 def _trap(reader: Reader, argv: list[str], stdin: str | None) -> str:
     words = [word for word in argv[1:] if word != "--"]
     if words and words[0] not in {"-", "-l", "-p", ""} and len(words) > 1:
         reader.text(words[0], alone=False)
-    return ""
+    return "" if len(words) > 1 else UNKNOWN
 
 
 def _read(reader: Reader, argv: list[str], stdin: str | None) -> str:
@@ -158,10 +158,27 @@ def _nothing(reader: Reader, argv: list[str], stdin: str | None) -> str:
     return ""
 
 
+def _prints(reader: Reader, argv: list[str], stdin: str | None) -> str:
+    return UNKNOWN
+
+
+def _history(reader: Reader, argv: list[str], stdin: str | None) -> str:
+    found = split(argv[1:], ("-d",))
+    for path in found.words:
+        if found.has("-w"):
+            reader.writes(path)
+            reader.find("delete", f"it overwrites {shown(path)}")
+        elif found.has("-a"):
+            reader.writes(path)
+        else:
+            reader.reads(path)
+    return UNKNOWN
+
+
 def _hash(reader: Reader, argv: list[str], stdin: str | None) -> str:
     if any(word.startswith("-p") for word in argv[1:]):
         reader.unreadable("it gives a program another program's name")
-    return ""
+    return "" if argv[1:] else UNKNOWN
 
 
 def _unset(reader: Reader, argv: list[str], stdin: str | None) -> str:
@@ -193,9 +210,10 @@ PROGRAMS: dict[str, Program] = {
     "unset": _unset,
     "exec": _exec,
     **dict.fromkeys(
-        (":", "true", "false", "exit", "return", "break", "continue", "wait", "jobs", "fg", "bg", "disown", "shopt",
-         "unalias", "umask", "ulimit", "times", "caller", "dirs", "logout", "suspend", "unfunction", "setopt",
-         "unsetopt", "rehash", "autoload", "compinit", "help", "history"),
+        (":", "true", "false", "exit", "return", "break", "continue", "wait", "disown", "unalias", "logout", "suspend",
+         "unfunction", "setopt", "unsetopt", "rehash", "autoload", "compinit"),
         _nothing,
     ),
+    **dict.fromkeys(("jobs", "fg", "bg", "shopt", "umask", "ulimit", "times", "caller", "dirs", "help"), _prints),
+    "history": _history,
 }  # fmt: skip
