@@ -276,6 +276,8 @@ MCP_CALLS_PER_MINUTE = env_int("MCP_CALLS_PER_MINUTE", 600)
 """Of one connection at ``/mcp``, in each web process; who calls more often hears when to come again."""
 API_CALLS_PER_MINUTE = env_int("API_CALLS_PER_MINUTE", 600)
 """Of one connection at ``/api``, over all web processes."""
+MACHINE_CALLS_PER_MINUTE = env_int("MACHINE_CALLS_PER_MINUTE", 6000)
+"""Of one machine, beside its long poll: its reports follow each other as fast as they are answered."""
 ACCOUNT_LOGIN_METHODS = {"username", "email"}
 ACCOUNT_SIGNUP_FIELDS = ["username*", "email", "password1*"]
 ACCOUNT_EMAIL_VERIFICATION = "optional"

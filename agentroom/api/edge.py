@@ -59,8 +59,8 @@ class Connection(HttpBearer):
         # A door in front of Django may know already whose token it is.
         known: auth.Caller | None = getattr(request, "known_caller", None)
         caller = known or auth.caller(request.headers.get("Authorization", ""))
-        _not_too_often(caller)
-        _fits(request)
+        not_too_often(f"api-calls:{caller.connection.pk}", settings.API_CALLS_PER_MINUTE)
+        fits(request)
         if caller.kind != self.kind:
             code, words = _SPEAKS_FOR_ANOTHER[self.kind]
             raise Refused(words, code=code)
@@ -85,24 +85,25 @@ def _whole(digits: str) -> int:
     return number
 
 
-def _not_too_often(caller: auth.Caller) -> None:
+def not_too_often(who: str, most: int) -> None:
     now = time.time()
-    key = f"api-calls:{caller.connection.pk}:{int(now // 60)}"
+    key = f"{who}:{int(now // 60)}"
     cache.add(key, 0, timeout=120)
-    if cache.incr(key) > settings.API_CALLS_PER_MINUTE:
+    if cache.incr(key) > most:
         wait = 60 - int(now % 60)
-        words = f"At most {settings.API_CALLS_PER_MINUTE} calls a minute. Wait {wait} s."
+        words = f"At most {most} calls a minute. Wait {wait} s."
         raise Unfit(HTTPStatus.TOO_MANY_REQUESTS, words, "too_many_calls", retry_after=wait)
 
 
-def _fits(request: HttpRequest) -> None:
+def fits(request: HttpRequest, most: int = MAX_BODY) -> None:
+    """Read a body of JSON that is not too large; Unfit for every other."""
     if request.method == "GET":
         return
     # A request without a Content-Length is counted as it is read, and never kept whole when it is too large.
     declared = request.META.get("CONTENT_LENGTH") or "0"
-    raw = b"" if declared.isdigit() and int(declared) > MAX_BODY else request.read(MAX_BODY + 1)
-    if len(raw) > MAX_BODY or (declared.isdigit() and int(declared) > MAX_BODY):
-        words = f"The request is too large: at most {MAX_BODY:,} bytes."
+    raw = b"" if declared.isdigit() and int(declared) > most else request.read(most + 1)
+    if len(raw) > most or (declared.isdigit() and int(declared) > most):
+        words = f"The request is too large: at most {most:,} bytes."
         raise Unfit(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, words, "too_large")
     request._body = raw  # where Django keeps what it read
     if raw and request.content_type != JSON:

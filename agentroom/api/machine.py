@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+from django.conf import settings
 from django.db.models import Count, Q
 from django.http import FileResponse, HttpRequest, HttpResponse
 from ninja import Router, Status
+from ninja.security import HttpBearer
 
 from agentroom import auth
+from agentroom.api import edge
 from agentroom_machine import wire
 from approvals import control, directory, record, turns, work
 from approvals.models import Turn
@@ -20,14 +23,48 @@ from rooms.errors import Conflict, NotFound
 from rooms.membership import sessions
 from rooms.models import Agent, Machine
 
-router = Router(tags=["machine"])
+MAX_BODY = 2_000_000
+"""Bytes of a request. A batch holds facts of at most a million, and what stands around them; one alone may be larger."""
+MAX_PAIRING = 4_000
 
 
-def caller(request: HttpRequest, *, revoked_within: timedelta = timedelta(0)) -> Machine:
-    return auth.machine(request.headers.get("Authorization", ""), revoked_within=revoked_within)
+class Token(HttpBearer):
+    """The token of a machine; ``request.auth`` is then the Machine. All of it before anybody reads what came.
+
+    ``revoked_within`` lets in one that was revoked no longer ago, so that it can tell the end of what it was running.
+    """
+
+    def __init__(self, *, revoked_within: timedelta = timedelta(0), of_file: bool = False) -> None:
+        super().__init__()
+        self.revoked_within, self.of_file = revoked_within, of_file
+
+    def __call__(self, request: HttpRequest) -> Machine:
+        machine = auth.machine(request.headers.get("Authorization", ""), revoked_within=self.revoked_within)
+        edge.not_too_often(f"machine-calls:{machine.pk}", settings.MACHINE_CALLS_PER_MINUTE)
+        if not self.of_file:
+            edge.fits(request, MAX_BODY)
+        return machine
+
+    def authenticate(self, request: HttpRequest, token: str) -> Machine:
+        raise NotImplementedError("the whole header is looked at")
 
 
-@router.post("/pairings", response=wire.PairReply)
+def anybody(request: HttpRequest) -> bool:
+    edge.fits(request, MAX_PAIRING)
+    return True
+
+
+router = Router(tags=["machine"], auth=Token())
+until_it_told = Token(revoked_within=record.AFTER_REVOCATION)
+its_files = Token(revoked_within=record.AFTER_REVOCATION, of_file=True)
+
+
+def caller(request: HttpRequest) -> Machine:
+    machine: Machine = request.auth  # type: ignore[attr-defined] # set where the token is looked at
+    return machine
+
+
+@router.post("/pairings", response=wire.PairReply, auth=anybody)
 def pair(request: HttpRequest, body: wire.PairRequest) -> wire.PairReply:
     """Ask to be paired: the person confirms the code at the URL."""
     pairing = membership.start_pairing(body, request.META.get("REMOTE_ADDR", ""))
@@ -35,7 +72,7 @@ def pair(request: HttpRequest, body: wire.PairRequest) -> wire.PairReply:
     return wire.PairReply(user_code=pairing.user_code, url=url, expires_at=pairing.expires_at)
 
 
-@router.get("/pairing", response=wire.PairState)
+@router.get("/pairing", response=wire.PairState, auth=None)
 def pairing(request: HttpRequest) -> wire.PairState:
     """What became of it, asked with the token that the machine made."""
     return membership.pairing_state(auth.bearer(request.headers.get("Authorization", "")))
@@ -119,10 +156,10 @@ def start(request: HttpRequest, turn_id: int, body: wire.StartRequest) -> wire.S
     return wire.StartReply(started_at=started)
 
 
-@router.post("/facts", response=wire.Receipt)
+@router.post("/facts", response=wire.Receipt, auth=until_it_told)
 def facts(request: HttpRequest, body: wire.Report) -> wire.Receipt:
     """Report what happened, in the journal's order. Sending it again is no harm."""
-    return record.record(caller(request, revoked_within=record.AFTER_REVOCATION), body)
+    return record.record(caller(request), body)
 
 
 @router.post("/stop", response=wire.StopReply)
@@ -136,19 +173,19 @@ def stop(request: HttpRequest, body: wire.StopRequest) -> wire.StopReply:
     return wire.StopReply(cancelled=cancelled, stopping=stopping)
 
 
-@router.api_operation(["HEAD"], "/files/{sha256}", include_in_schema=False)
+@router.api_operation(["HEAD"], "/files/{sha256}", include_in_schema=False, auth=its_files)
 def has_file(request: HttpRequest, sha256: str) -> HttpResponse:
     """Whether this machine has sent that content up."""
-    machine = caller(request, revoked_within=record.AFTER_REVOCATION)
+    machine = caller(request)
     if files.there(f"machine-{machine.pk}", sha256) is None:
         raise NotFound(ABSENT)
     return HttpResponse(status=200)
 
 
-@router.put("/files/{sha256}", response={204: None})
+@router.put("/files/{sha256}", response={204: None}, auth=its_files)
 def put_file(request: HttpRequest, sha256: str) -> Status[None]:
     """Send a produced file's bytes up, as they are; the fact that names it comes after."""
-    machine = caller(request, revoked_within=record.AFTER_REVOCATION)
+    machine = caller(request)
     files.store(f"machine-{machine.pk}", iter(lambda: request.read(65536), b""), expected=sha256)
     return Status(204, None)
 

@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import json
 from collections.abc import Awaitable, Callable
+from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 from asgiref.sync import sync_to_async
+from django.core.cache import cache
 from django.test import Client
+from pytest_django.fixtures import Settings
 
+from agentroom.api import edge
 from agentroom.asgi import application
 from agentroom_machine import wire
+from agentroom_machine.daemon.journal import Journal
 from approvals import control, turns
 from approvals.models import Turn
 from messaging import mail
@@ -85,6 +92,53 @@ def test_no_door_opens_without_a_known_token(kitchen: Kitchen, method: str, path
     if method != "HEAD":
         assert answer["Content-Type"] == "application/problem+json"
         assert answer.json()["code"] == "unauthorised"
+
+
+def test_nothing_is_read_before_the_token_is_known(kitchen: Kitchen, monkeypatch: pytest.MonkeyPatch) -> None:
+    def read(*args: Any) -> None:
+        raise AssertionError("it was read")
+
+    monkeypatch.setattr(edge.CleanJSON, "parse_body", read)
+    monkeypatch.setattr(edge, "fits", read)
+    for method, path in (("POST", "facts"), ("POST", "agents"), ("PATCH", "agents/claude"), ("POST", "stop")):
+        assert call(method, path, {"x": "x" * 2_000_000}, token="arm_wrong").status_code == 401
+
+
+def test_what_is_too_large_is_not_read_and_the_largest_batch_fits(
+    kitchen: Kitchen, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    kitchen.ask(kitchen.alice, "@claude one")
+    turn = kitchen.daemon.run()
+    with closing(Journal(tmp_path / "journal")) as journal:
+        for _ in range(wire.MAX_FACTS):
+            journal.add(turn, wire.TextFact(part="1", text="x" * 6_000))
+        batch = journal.pending()
+    report = wire.Report(journal_id="journal-1", facts=batch).model_dump(mode="json")
+    assert len(json.dumps(report)) > 1_000_000
+    assert call("POST", "facts", report).json() == {"acked": len(batch), "refused": {}}
+    largest = wire.QuestionFact(
+        key="k", subject="push", title="\x1b" * 2_000, action="\x1b" * wire.MAX_TEXT, short="\x1b" * 2_000
+    )
+    one = wire.Report(journal_id="journal-1", facts=[wire.Numbered(n=len(batch) + 1, turn_id=turn, fact=largest)])
+    assert call("POST", "facts", one.model_dump(mode="json")).json()["acked"] == len(batch) + 1
+
+    def read(*args: Any) -> None:
+        raise AssertionError("it was read")
+
+    monkeypatch.setattr(edge.CleanJSON, "parse_body", read)
+    assert call("POST", "facts", {"x": "x" * 2_000_000}).status_code == 413
+    assert call("POST", "pairings", WISH | {"name": "x" * 10_000}, token="").status_code == 413
+
+
+def test_a_machine_calls_so_often_a_minute_and_another_all_the_same(kitchen: Kitchen, settings: Settings) -> None:
+    settings.MACHINE_CALLS_PER_MINUTE = 2
+    Machine.objects.filter(pk=kitchen.danas.machine.pk).update(token_hash=tokens.digest("arm_dana"))
+    cache.clear()
+    # A minute may begin in between.
+    refused = [answer for _ in range(5) if (answer := call("GET", "me")).status_code != 200]
+    assert refused[0].status_code == 429
+    assert 1 <= int(refused[0]["Retry-After"]) <= 60
+    assert call("GET", "me", token="arm_dana").status_code == 200
 
 
 def test_a_revoked_machine_is_told_so(kitchen: Kitchen) -> None:
