@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import AsyncIterator, Callable, Sequence
+from http import HTTPStatus
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -22,6 +23,7 @@ Skip = Sequence[tuple[str, str]]
 _AGENTS = TypeAdapter(list[wire.AgentSeen])
 _CALL = httpx.Timeout(20, connect=10)
 _FILE = httpx.Timeout(120, connect=10)
+_FOREIGN = "What answers there does not speak like an Agentroom server"
 
 
 class Client:
@@ -78,13 +80,11 @@ class Client:
         return await self._ask("POST", "/api/machine/stop", wire.StopReply, request)
 
     async def has_file(self, sha256: str) -> bool:
-        try:
-            await self._send("HEAD", f"/api/machine/files/{sha256}")
-        except Rejected as refusal:
-            if refusal.status == 404:
-                return False
-            raise
-        return True
+        # Its answer has no body that could say whose it is: a wrong 404 costs one upload, which is answered in words.
+        reply = await self._call("HEAD", f"/api/machine/files/{sha256}")
+        if reply.status_code >= 300 and reply.status_code != 404:
+            _raise(reply)
+        return reply.status_code != 404
 
     async def put_file(self, sha256: str, path: Path) -> None:
         """Sends a file's bytes, read as they go out, so that a big one never stands in memory whole."""
@@ -154,13 +154,16 @@ class Client:
         return _read(reply.model_validate_json, answer)
 
     async def _send(self, method: str, path: str, **options: Any) -> httpx.Response:
-        try:
-            reply = await self._http.request(method, path, **options)
-        except (httpx.TransportError, httpx.InvalidURL) as error:
-            raise Offline(_why(error)) from None
+        reply = await self._call(method, path, **options)
         if reply.status_code >= 300:
             _raise(reply)
         return reply
+
+    async def _call(self, method: str, path: str, **options: Any) -> httpx.Response:
+        try:
+            return await self._http.request(method, path, **options)
+        except (httpx.TransportError, httpx.InvalidURL) as error:
+            raise Offline(_why(error)) from None
 
 
 def _raise(reply: httpx.Response) -> None:
@@ -169,8 +172,11 @@ def _raise(reply: httpx.Response) -> None:
     try:
         problem = wire.Problem.model_validate_json(reply.content)
     except ValidationError:
-        words = "The server sent us elsewhere" if reply.is_redirect else "The server refused"
-        problem = wire.Problem(title=f"{words} ({reply.status_code}).", status=reply.status_code)
+        # A proxy whose server is away, a firewall or a captive portal: what they say is not the server's no.
+        if reply.status_code != HTTPStatus.REQUEST_ENTITY_TOO_LARGE:
+            words = "The server sends us elsewhere" if reply.is_redirect else _FOREIGN
+            raise Offline(f"{words} ({reply.status_code}).") from None
+        problem = wire.Problem(title="That is too large for what stands before the server.", status=reply.status_code)
     code = problem.code or {401: "revoked", 404: "not_found", 409: "conflict"}.get(reply.status_code, "")
     raise Rejected(reply.status_code, code, problem.title, problem.detail)
 
@@ -180,7 +186,7 @@ def _read[Reply](validate: Callable[[bytes], Reply], reply: httpx.Response) -> R
         return validate(reply.content)
     except ValidationError:
         # A captive portal or a proxy's page answers 200 as well.
-        raise Offline("What answers there does not speak like an Agentroom server.") from None
+        raise Offline(f"{_FOREIGN}.") from None
 
 
 def _why(error: Exception) -> str:

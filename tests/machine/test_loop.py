@@ -296,9 +296,10 @@ async def test_attached_files_reach_the_agent(house: House) -> None:
     assert house.server.of(1, "file_change", "artifact") == []
 
 
-async def test_a_file_that_the_server_refuses_becomes_words(house: House) -> None:
+@pytest.mark.parametrize("refusal", [problem(413, "too_large"), httpx.Response(413, text="<html>too large</html>")])
+async def test_a_file_that_the_server_refuses_becomes_words(house: House, refusal: httpx.Response) -> None:
     house.server.decide = allow
-    house.server.fault = lambda request: problem(413, "too_large") if request.method == "PUT" else None
+    house.server.fault = lambda request: refusal if request.method == "PUT" else None
     house.up()
     house.server.ask(offer(1, house.server.agents[0], "draw a picture"))
     assert (await house.end_of(1)).state == "done"
@@ -317,6 +318,38 @@ async def test_a_fact_that_the_server_can_not_take_does_not_hold_up_the_rest(hou
     assert house.server.of(1, "plan") == []
     assert house.server.of(1, "notice")
     assert house.server.of(1, "tool_call")[-1].state in {"done", "failed"}
+
+
+@pytest.mark.parametrize("status", [302, 400, 401, 403, 404, 405])
+async def test_what_is_not_the_servers_own_answer_ends_nothing_and_loses_nothing(house: House, status: int) -> None:
+    house.server.decide = allow
+    house.up()
+    house.server.ask(offer(1, house.server.agents[0], "slice the test, draw a picture"))
+    await house.until(lambda: house.server.of(1, "text"), "a first word")
+    refused: set[str] = set()
+
+    def somebody_else(request: httpx.Request) -> httpx.Response | None:
+        refused.add(request.url.path)
+        return httpx.Response(status, text="<html>no such backend</html>", headers={"Location": "http://portal.test/"})
+
+    house.server.fault = somebody_else
+    await house.until(lambda: {"/api/machine/sync", "/api/machine/facts"} <= refused, "calls to somebody else")
+    house.server.fault = None
+    assert (await house.end_of(1)).state == "done"
+    assert [fact.n for fact in house.server.facts] == list(range(1, len(house.server.facts) + 1))
+    assert len(house.server.of(1, "artifact")) == 1
+    assert house.said("refused") == []
+    assert str(status) in house.said("offline")[0]
+
+
+async def test_a_start_that_somebody_else_refuses_is_asked_again(house: House) -> None:
+    house.server.fault = lambda r: httpx.Response(403) if r.url.path.endswith("/start") else None
+    house.up()
+    house.server.ask(offer(1, house.server.agents[0], "look"))
+    await house.until(lambda: house.said("offline"), "offline")
+    house.server.fault = None
+    assert (await house.end_of(1)).state == "done"
+    assert house.said("dropped") == []
 
 
 async def test_offline_is_said_once_and_work_goes_on_when_the_server_is_back(house: House) -> None:
