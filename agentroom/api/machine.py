@@ -24,7 +24,7 @@ from rooms.membership import sessions
 from rooms.models import Agent, Machine
 
 MAX_BODY = 2_000_000
-"""Bytes of a request. A batch holds facts of at most a million, and what stands around them; one alone may be larger."""
+"""Bytes of a request: a batch of facts holds a million, and what stands around them; one alone may be larger."""
 MAX_PAIRING = 4_000
 
 
