@@ -22,6 +22,8 @@ def git(folder: Path, *args: str, timeout: float = _LOOK_FOR, index: Path | None
     """What a git command prints, looking at another index if one is given; raises GitFailed."""
     env = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     env |= {"GIT_OPTIONAL_LOCKS": "0", "GIT_NO_LAZY_FETCH": "1", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
+    # What a commit is said to be in place of itself would be shown, and the commit itself pushed.
+    env["GIT_NO_REPLACE_OBJECTS"] = "1"
     if index:
         env["GIT_INDEX_FILE"] = str(index)
     try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import shlex
@@ -288,8 +289,12 @@ class _Reader:
 
     def _subject(self, sha: str) -> str:
         kind = git(self._cwd, "cat-file", "-t", sha).strip()
-        text = git(self._cwd, "cat-file", kind.decode(), sha).decode(errors="replace")
-        _, _, message = text.partition("\n\n")
+        raw = git(self._cwd, "cat-file", kind.decode(), sha)
+        # Git shows what lies under a name as it is; what was written there by hand would be of another name.
+        named = hashlib.new("sha1" if len(sha) == 40 else "sha256", b"%s %d\0%s" % (kind, len(raw), raw))
+        if named.hexdigest() != sha:
+            raise _Unclear
+        _, _, message = raw.decode(errors="replace").partition("\n\n")
         return (message.strip().splitlines() or [""])[0][:200]
 
 
@@ -347,6 +352,8 @@ def _push(plan: PushPlan, bare: Path, env: Mapping[str, str]) -> PushResult:
     leases = [f"--force-with-lease={ref.name}:{ref.expected}" for ref in plan.refs if ref.expected is not None]
     specs = [f"{'+' if ref.force and ref.expected is None else ''}{ref.spec}" for ref in plan.refs]
     command = ["git", "-c", "core.hooksPath=/dev/null", "-c", "push.gpgSign=false", "-c", "push.followTags=false",
+               # The repository's list of who descends from whom could let a forced push pass as none.
+               "-c", "core.commitGraph=false",
                # Its owner's settings have had their say about the address: it leads where it was shown to lead.
                "-c", f"url.{plan.url}.insteadOf={plan.url}", "-c", f"url.{plan.url}.pushInsteadOf={plan.url}",
                "push", "--porcelain", "--no-recurse-submodules", *leases, "--", plan.url, *specs]  # fmt: skip

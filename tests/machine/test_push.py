@@ -82,6 +82,25 @@ def test_what_was_committed_after_the_question_is_not_pushed(kitchen: Kitchen) -
     assert kitchen.there() == sha
 
 
+def test_the_question_shows_the_commit_itself_not_what_was_put_in_its_place(kitchen: Kitchen) -> None:
+    innocent = kitchen.git("rev-parse", "HEAD")
+    sha = kitchen.commit("Poison the soup")
+    kitchen.git("replace", sha, kitchen.git("commit-tree", "HEAD^{tree}", "-p", innocent, "-m", "Salt the soup"))
+    plan = kitchen.plan("git push origin main")
+    assert plan.refs[0].sha == sha
+    assert "Poison the soup" in plan.shown()
+    assert "Salt the soup" not in plan.shown()
+
+
+def test_a_commit_under_another_ones_name_is_not_pushed(kitchen: Kitchen) -> None:
+    objects = kitchen.folder / ".git/objects"
+    innocent, sha = kitchen.commit("Salt the soup"), kitchen.commit("Poison the soup")
+    forged = objects / sha[:2] / sha[2:]
+    forged.chmod(0o644)
+    forged.write_bytes((objects / innocent[:2] / innocent[2:]).read_bytes())
+    assert push.resolve("git push origin main", kitchen.folder) is None
+
+
 def test_a_change_of_the_remote_after_the_question_changes_nothing(kitchen: Kitchen, tmp_path: Path) -> None:
     sha = kitchen.commit()
     plan = kitchen.plan("git push origin main")
@@ -116,6 +135,25 @@ def test_a_push_that_would_lose_commits_fails_unless_it_says_so(kitchen: Kitchen
     assert "what is there may be lost" in forced.shown()
     assert push.run(forced).state == "done"
     assert kitchen.there() == sha
+
+
+def test_a_forged_list_of_descent_loses_no_commits(kitchen: Kitchen) -> None:
+    objects = kitchen.folder / ".git/objects"
+    kitchen.commit()
+    push.run(kitchen.plan("git push"))
+    there = kitchen.there()
+    sha = kitchen.git("commit-tree", "HEAD^{tree}", "-m", "Start over")
+    as_if = kitchen.git("commit-tree", "HEAD^{tree}", "-p", there, "-m", "Start over")
+    kitchen.git("reset", "-q", "--hard", sha)
+    kitchen.commit("Salt it")
+    commit = objects / sha[:2] / sha[2:]
+    honest = commit.read_bytes()
+    commit.chmod(0o644)
+    commit.write_bytes((objects / as_if[:2] / as_if[2:]).read_bytes())
+    kitchen.git("commit-graph", "write", "--reachable")
+    commit.write_bytes(honest)
+    assert push.run(kitchen.plan("git push origin main")).state == "failed"
+    assert kitchen.there() == there
 
 
 def test_a_careful_force_fails_when_somebody_else_pushed_meanwhile(kitchen: Kitchen) -> None:
