@@ -80,15 +80,38 @@ def paths_of(raw: Any, locations: Sequence[str] = ()) -> tuple[str, ...]:
         changes = raw.get("changes")
         if isinstance(changes, Mapping):
             found += [str(path) for path in changes]
-        patch = raw.get("command", raw.get("patch", raw.get("input")))
-        if isinstance(patch, str) and patch.lstrip().startswith("*** Begin Patch"):
-            found += patched_paths(patch)
+        found += [path for _, path in patched(patch_of(raw)) or ()]
     return tuple(dict.fromkeys(path for path in found if path))
 
 
-def patched_paths(patch: str) -> list[str]:
-    marks = ("*** Add File: ", "*** Update File: ", "*** Delete File: ", "*** Move to: ")
-    return [line.split(": ", 1)[1].strip() for line in patch.splitlines() if line.startswith(marks)]
+_PATCHED = re.compile(r"\*\*\* (Add File|Update File|Delete File|Move to): (.+)")
+_PATCH_MARKS = {"*** Begin Patch", "*** End Patch", "*** End of File"}
+
+
+def patch_of(raw: Any) -> str:
+    """The patch in a tool's input, in Codex's words; empty when there is none."""
+    if not isinstance(raw, Mapping):
+        return ""
+    said = (raw.get(key) for key in ("command", "patch", "input"))
+    patch = next((value for value in said if isinstance(value, str)), "")
+    return patch if patch.lstrip().startswith("*** Begin Patch") else ""
+
+
+def patched(patch: str) -> list[tuple[str, str]] | None:
+    """What a patch does to which file, ``("Delete File", path)``; None when a line of it may be a header of any kind.
+
+    Codex takes a line for a header without the blanks around it, wherever it stands.
+    """
+    found: list[tuple[str, str]] = []
+    for line in patch.split("\n"):
+        header = line.strip()
+        if not header.startswith("*** ") or header in _PATCH_MARKS:
+            continue
+        known = _PATCHED.fullmatch(header)
+        if known is None or not header.isprintable():
+            return None
+        found.append((known[1], known[2]))
+    return found
 
 
 def tool_of(name: str, kind: str | None = None) -> Tool:

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from agentroom_machine import wire
 from agentroom_machine.daemon import showing
-from agentroom_machine.daemon.call import Call, is_shell
+from agentroom_machine.daemon.call import Call, is_shell, patch_of, patched
 from agentroom_machine.danger import (
     Finding,
     Policy,
@@ -158,6 +158,8 @@ class Gate:
     def _files(self, call: Call) -> Reading:
         findings: list[Finding] = []
         gone = _deleted(call.raw)
+        if patched(patch_of(call.raw)) is None:
+            findings.append(Finding("unreadable", "a line of its patch can't be read"))
         if gone:
             findings += self._read("delete", gone, call)
         stay = [path for path in call.paths if path not in gone]
@@ -192,11 +194,7 @@ def _placed(call: Call, command: str) -> str:
 
 def _deleted(raw: Any) -> list[str]:
     """The files that a patch takes away."""
-    found: list[str] = []
-    patch = next((value for key in ("command", "patch", "input") if isinstance(value := _of(raw, key), str)), "")
-    mark = "*** Delete File: "
-    if patch.lstrip().startswith("*** Begin Patch"):
-        found += [line.removeprefix(mark).strip() for line in patch.splitlines() if line.startswith(mark)]
+    found = [path for what, path in patched(patch_of(raw)) or () if what == "Delete File"]
     changes = _of(raw, "changes")
     if isinstance(changes, Mapping):
         for path, change in changes.items():

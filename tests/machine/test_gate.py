@@ -71,6 +71,8 @@ ASKED = [
     ("Write", {"file_path": "../outside.txt", "content": "x"}, "delete"),
     ("Edit", {"file_path": "link", "old_string": "x", "new_string": "y"}, "delete"),
     ("apply_patch", {"command": "*** Begin Patch\n*** Delete File: src/app.py\n*** End Patch"}, "delete"),
+    ("apply_patch", {"command": "*** Begin Patch\n  *** Delete File: src/app.py\n*** End Patch"}, "delete"),
+    ("apply_patch", {"patch": "*** Begin Patch\n\t*** Delete File: src/app.py\r\n*** End Patch"}, "delete"),
     ("apply_patch", {"changes": {"src/app.py": {"type": "delete", "content": ""}}}, "delete"),
     ("apply_patch", {"changes": {"src/app.py": {"delete": {}}}}, "delete"),
     ("WebFetch", {"url": "https://example.com", "prompt": "x"}, "unreadable"),
@@ -100,6 +102,18 @@ ASKED = [
 ]
 
 
+PATCHES = [
+    ("  *** Update File: .mcp.json\n-a\n+b", "credentials"),
+    ("*** Update File: src/app.py\n \t*** Move to: .vscode/tasks.json\n-a\n+b", "unreadable"),
+    ("\u3000*** Update File: /root/.bashrc\n-a\n+b", "unreadable"),
+    ("*** Add File: src/a.py\n+a\n *** Add File: ../b.py\n+b", "delete"),
+    ("*** Update File: src/app.py\n-a\n+b\n  *** Delete File: src/app.py", "delete"),
+    ("*** Update File: src/app.py\x0c/../../../x\n-a\n+b", "unreadable"),
+    ("*** Rename File: src/app.py\n-a\n+b", "unreadable"),
+    ("*** Update File: src/app.py\n-a\n *** Copy to: x\n+b", "unreadable"),
+]
+
+
 def filled(work: Path, raw: dict[str, Any]) -> dict[str, Any]:
     return {key: value.replace("{work}", str(work)) if isinstance(value, str) else value for key, value in raw.items()}
 
@@ -120,6 +134,14 @@ def test_the_four_kinds_and_what_cannot_be_read_are_asked_each_with_its_name(
     asked = gate.judge(hook(work, name, **raw))
     assert isinstance(asked, Ask)
     assert asked.subject == subject
+
+
+@pytest.mark.parametrize(("lines", "subject"), PATCHES)
+def test_a_patch_is_read_as_codex_reads_it_or_not_at_all(work: Path, lines: str, subject: str) -> None:
+    for gate in (Gate(), Gate(confined="commands"), Gate(confined="everything")):
+        asked = gate.judge(hook(work, "apply_patch", command=f"*** Begin Patch\n{lines}\n*** End Patch"))
+        assert isinstance(asked, Ask)
+        assert asked.subject == subject
 
 
 @pytest.mark.parametrize("command", PROJECT_CODE)
