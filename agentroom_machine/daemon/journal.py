@@ -17,6 +17,7 @@ from typing import Literal
 from pydantic import TypeAdapter
 
 from agentroom_machine import wire
+from agentroom_machine.errors import Trouble
 
 _FACT: TypeAdapter[wire.Fact] = TypeAdapter(wire.Fact)
 _TABLES = """
@@ -34,6 +35,7 @@ CREATE TABLE IF NOT EXISTS sessions (
 ) STRICT;
 CREATE TABLE IF NOT EXISTS pushes (key TEXT PRIMARY KEY, turn_id INTEGER NOT NULL, shown TEXT NOT NULL) STRICT;
 """
+_DAMAGED = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
 
 State = Literal["offered", "running", "ended"]
 
@@ -57,7 +59,7 @@ class SessionRecord:
 
 
 class Journal:
-    """Every method that changes something has it on disk when it returns."""
+    """Every method that changes something has it on disk when it returns. Raises Trouble when it can't be opened."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -67,7 +69,10 @@ class Journal:
         """Where a journal that could not be read was moved."""
         try:
             self._db = self._open()
-        except sqlite3.DatabaseError:
+        except sqlite3.DatabaseError as error:
+            # Its lowest byte says which; a lock, a full disk or one that fails says nothing about what is in the file.
+            if error.sqlite_errorcode & 0xFF not in _DAMAGED:
+                raise Trouble(f"The journal {path} can't be opened: {error}. Nothing in it was changed.") from error
             self.damaged = self._move_aside()
             self._db = self._open()
         self.journal_id = self._meta("journal_id")
@@ -80,7 +85,9 @@ class Journal:
             db.execute("PRAGMA journal_mode = WAL")
             db.execute("PRAGMA synchronous = FULL")
             if db.execute("PRAGMA quick_check(1)").fetchone()[0] != "ok":
-                raise sqlite3.DatabaseError("the journal is damaged")
+                damaged = sqlite3.DatabaseError("the journal is damaged")
+                damaged.sqlite_errorcode = sqlite3.SQLITE_CORRUPT
+                raise damaged
             db.executescript(_TABLES)
             db.execute("INSERT OR IGNORE INTO meta VALUES ('journal_id', ?)", [secrets.token_hex(12)])
             db.execute("INSERT OR IGNORE INTO meta VALUES ('last_n', '0')")
@@ -172,7 +179,7 @@ class Journal:
         if sha256 and file:
             self._copy(file, sha256)
         with self._writing() as db:
-            n = int(self._meta("last_n")) + 1
+            n = self.last_n() + 1
             db.execute("UPDATE meta SET value = ? WHERE name = 'last_n'", [str(n)])
             db.execute("INSERT INTO facts VALUES (?, ?, ?, ?)", [n, turn_id, fact.model_dump_json(), sha256])
             if isinstance(fact, wire.EndFact):
@@ -204,6 +211,10 @@ class Journal:
                 break
             batch.append(wire.Numbered(n=n, turn_id=turn_id, fact=_FACT.validate_json(text)))
         return batch
+
+    def last_n(self) -> int:
+        """The number that was given last."""
+        return int(self._meta("last_n"))
 
     def count_pending(self) -> int:
         return int(self._db.execute("SELECT count(*) FROM facts").fetchone()[0])

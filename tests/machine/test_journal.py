@@ -6,12 +6,14 @@ import subprocess
 import sys
 import textwrap
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from agentroom_machine import wire
 from agentroom_machine.daemon.journal import Journal, SessionRecord
+from agentroom_machine.errors import Trouble
 from tests.machine.cast import agent, offer
 
 
@@ -114,6 +116,49 @@ def test_a_damaged_journal_is_moved_aside_for_a_new_one(path: Path, opened: Open
     assert again.damaged.read_bytes().startswith(b"not a database")
     assert again.journal_id != old
     assert again.add(1, text("b")) == 1
+
+
+def test_a_page_that_broke_is_damage_too(path: Path, opened: Opened) -> None:
+    journal = opened()
+    for _ in range(50):
+        journal.add(1, text("a" * 500))
+    journal.close()
+    content = bytearray(path.read_bytes())
+    content[-4096:] = b"\xff" * 4096
+    path.write_bytes(content)
+    assert opened().damaged is not None
+
+
+def test_a_sound_journal_that_can_not_be_opened_now_stays(
+    path: Path, opened: Opened, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    journal = opened()
+    journal.add(1, text("a"))
+    old = journal.journal_id
+    journal.close()
+    holder = sqlite3.connect(path, isolation_level=None)
+    holder.execute("BEGIN EXCLUSIVE")
+    with monkeypatch.context() as patched:
+        patched.setattr(sqlite3, "connect", partial(sqlite3.connect, timeout=0))
+        with pytest.raises(Trouble, match=r"database is locked. Nothing in it was changed"):
+            opened()
+    holder.close()
+    again = opened()
+    assert (again.damaged, again.journal_id) == (None, old)
+    assert [fact.n for fact in again.pending()] == [1]
+
+
+def test_a_disk_that_is_full_is_no_damage(path: Path, opened: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(journal: Journal) -> sqlite3.Connection:
+        error = sqlite3.OperationalError("database or disk is full")
+        error.sqlite_errorcode = sqlite3.SQLITE_FULL
+        raise error
+
+    old = opened().journal_id
+    with monkeypatch.context() as patched, pytest.raises(Trouble, match="disk is full"):
+        patched.setattr(Journal, "_open", full)
+        opened()
+    assert opened().journal_id == old
 
 
 def test_starting_over_keeps_sessions_alone_and_a_copy_of_the_rest(path: Path, opened: Opened) -> None:
