@@ -253,12 +253,20 @@ def _module(reader: Reader, words: list[str], stdin: str | None) -> str:
         return UNKNOWN
     name, rest = words[0], words[1:]
     if name == "timeit":
-        for text in rest:
-            if not text.startswith("-") and not text.isdigit():
-                python_code.judge(reader, text)
+        found = split(rest, ("-n", "-r", "-s", "-u", "--number", "--repeat", "--setup", "--unit"), posix=True)
+        for text in [*found.values("-s", "--setup"), "\n".join(found.words)]:
+            python_code.judge(reader, text)
     elif name in {"zipfile", "tarfile"}:
         for word in rest:
             reader.reads(word)
+            if rest[0] in {"-e", "--extract", "-c", "--create"} and word is not rest[0]:
+                reader.writes(word)
+    elif name in {"venv", "virtualenv"}:
+        found = split(rest, ("--prompt", "-p", "--python"))
+        if found.has("--clear"):
+            reader.find("delete", f"it empties {', '.join(map(shown, found.words))}")
+        for word in found.words:
+            reader.writes(word)
     elif name in {
         "cProfile",
         "profile",
@@ -275,7 +283,7 @@ def _module(reader: Reader, words: list[str], stdin: str | None) -> str:
         if module:
             _module(reader, [module, *found.words], stdin)
         reader.project("Python runs the project's own code, which can't be read from here")
-    elif name in {"code", "IPython", "ptpython", "bpython"} and not rest:
+    elif name in {"code", "asyncio"} or (name in {"IPython", "ptpython", "bpython"} and not rest):
         reader.unreadable("it opens Python's own prompt, and what is typed there can't be read")
     elif name in _MODULES:
         for word in rest:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from agentroom_machine.danger.addresses import judge as judge_address
 from agentroom_machine.danger.scope import secret_name
-from agentroom_machine.danger.unknown import UNKNOWN, plain
+from agentroom_machine.danger.unknown import UNKNOWN, activate, plain
 
 if TYPE_CHECKING:
     from agentroom_machine.danger.reader import Reader
@@ -37,7 +37,18 @@ _COMPUTES = {
 }  # fmt: skip
 _HIDES = {"__builtins__", "__dict__", "__class__", "__subclasses__", "__globals__", "__getattribute__", "__code__",
           "__mro__", "__base__", "__bases__", "__loader__", "__spec__", "b64decode", "fromhex", "unhexlify", "rot13",
-          "marshal", "codecs", "decompress", "a85decode", "b85decode", "b32decode", "b16decode"}  # fmt: skip
+          "marshal", "codecs", "decompress", "a85decode", "b85decode", "b32decode", "b16decode", "f_globals",
+          "f_builtins", "f_locals"}  # fmt: skip
+_SYSTEM = {"os", "posix", "nt"}
+_HANDED = _SYSTEM | {"subprocess", "pty", "builtins", "importlib", "sys"}
+"""Modules that must not be had under a name that isn't read here."""
+_LOOKS = {
+    "print", "dir", "help", "hasattr", "getattr", "repr", "str", "type", "id", "isinstance", "getsource", "getfile",
+    "getsourcefile", "getdoc",
+}  # fmt: skip
+"""Functions that may be given a module, and give none back."""
+_TIMES = {"timeit", "cProfile", "profile", "pdb", "bdb", "trace"}
+"""Modules that run the code in a text."""
 _PLAIN = {
     "sys", "json", "re", "math", "datetime", "time", "collections", "itertools", "functools", "string", "random",
     "statistics", "decimal", "fractions", "textwrap", "pprint", "typing", "dataclasses", "enum", "uuid", "hashlib",
@@ -84,6 +95,18 @@ def judge(reader: Reader, code: str) -> None:
     _Code(reader, tree).judge()
 
 
+def _module(dotted: str) -> str:
+    """The module that a dotted name ends in: ``os`` of ``shutil.os`` and of ``tempfile._os``."""
+    return dotted.rpartition(".")[2].lstrip("_")
+
+
+def _starts(module: str, name: str) -> bool:
+    """Whether a module's function runs a program."""
+    return (name in _RUNS and module in _RUN_MODULES) or (
+        name.startswith(("exec", "spawn", "posix_spawn")) and module in _SYSTEM | {"pty"}
+    )
+
+
 class _Code:
     def __init__(self, reader: Reader, tree: ast.Module) -> None:
         self.reader = reader
@@ -92,6 +115,9 @@ class _Code:
         self.names: dict[str, str] = {}
         """What a name stands for here, where an import gave it another."""
         self.texts: dict[str, str] = {}
+        self.parents: dict[ast.AST, ast.AST] = {
+            child: node for node in self.nodes for child in ast.iter_child_nodes(node)
+        }
 
     def judge(self) -> None:
         for node in self.nodes:
@@ -113,12 +139,8 @@ class _Code:
         for node in self.nodes:
             if isinstance(node, ast.Attribute):
                 self._attribute(node)
-            elif isinstance(node, ast.Name) and self.names.get(node.id) in {"os.remove", "posix.remove"}:
-                self.reader.find("delete", "Python code deletes files")
-            elif isinstance(node, ast.Name) and self.names.get(node.id) in {"os.environ", "os.environb"}:
-                self.reader.find("credentials", "Python code reads the environment, where secrets are kept")
             elif isinstance(node, ast.Name):
-                self._name(self.names.get(node.id, node.id).rpartition(".")[2], bare=True)
+                self._bare(node)
             elif isinstance(node, ast.Call):
                 self._call(node)
             elif isinstance(node, ast.Constant) and isinstance(node.value, str):
@@ -186,16 +208,50 @@ class _Code:
             return f"{self._dotted(node.value)}.{node.attr}"
         return ""
 
+    def _bare(self, node: ast.Name) -> None:
+        name = self.names.get(node.id, node.id)
+        module, last = _module(name.rpartition(".")[0]), name.rpartition(".")[2]
+        if node.id in self.names:
+            if last == "remove" and module in _SYSTEM:
+                self.reader.find("delete", "Python code deletes files")
+            elif last in {"environ", "environb"} and module in _SYSTEM:
+                self.reader.find("credentials", "Python code reads the environment, where secrets are kept")
+            elif _starts(module, last) or last.lstrip("_") in _HANDED:
+                self._handed(node, last)
+        self._name(last, bare=True)
+
+    def _handed(self, node: ast.expr, name: str) -> None:
+        """What runs something, or has what does, is called or looked at where it stands; else it can't be followed."""
+        parent = self.parents.get(node)
+        match parent:
+            case ast.Call(func=func) if func is node or self._dotted(func).rpartition(".")[2] in _LOOKS:
+                return
+            case ast.Attribute() if _module(self._dotted(node)) in _HANDED:
+                return
+            case ast.arg() | ast.Compare():
+                return
+            case ast.AnnAssign(annotation=said) | ast.FunctionDef(returns=said) | ast.AsyncFunctionDef(returns=said):
+                if said is node:
+                    return
+        self.reader.unreadable(f"Python code hands {name} on, to where it can't be followed")
+
     def _attribute(self, node: ast.Attribute) -> None:
         base = self._dotted(node.value)
-        if node.attr == "remove" and (base in {"os", "posix", "nt"} or (not base and "os" in self.modules)):
+        module = _module(base)
+        if node.attr == "remove" and (module in _SYSTEM or (not base and "os" in self.modules)):
             self.reader.find("delete", "Python code deletes files")
-        elif node.attr in {"environ", "environb"} and base in {"os", "posix"}:
-            parent = next(
-                (one for one in self.nodes if isinstance(one, (ast.Subscript, ast.Attribute)) and one.value is node),
-                None,
-            )
-            asked = self._asked(parent)
+        elif node.attr == "modules" and module == "sys":
+            parent = self.parents.get(node)
+            counted = isinstance(parent, ast.Call) and self._dotted(parent.func) == "len"
+            if not counted and not isinstance(parent, (ast.Compare, ast.Subscript)):
+                self.reader.unreadable("Python code takes modules by computed names")
+        elif module == "builtins" and node.attr in _COMPUTES:
+            self.reader.unreadable(f"Python code calls {node.attr}")
+        elif _starts(module, node.attr) or node.attr.lstrip("_") in _HANDED - {"sys"}:
+            self._handed(node, node.attr)
+        elif node.attr in {"environ", "environb"} and module in _SYSTEM:
+            parent = self.parents.get(node)
+            asked = self._asked(parent if isinstance(parent, ast.expr) else None)
             if asked is None or secret_name(asked):
                 self.reader.find("credentials", "Python code reads the environment, where secrets are kept")
         else:
@@ -211,7 +267,7 @@ class _Code:
         return None
 
     def _name(self, name: str, *, bare: bool = False) -> None:
-        if name in _DELETES:
+        if name in _DELETES or name.startswith(("_rmtree", "_unlink", "_rmdir")):
             self.reader.find("delete", f"Python code calls {name}")
         elif name in _HIDES and name not in self.modules:
             self.reader.unreadable(f"Python code hides what it does behind {name}")
@@ -229,19 +285,22 @@ class _Code:
         name = self._dotted(node.func)
         last = name.rpartition(".")[2] or (node.func.attr if isinstance(node.func, ast.Attribute) else "")
         base = name.partition(".")[0]
+        module = _module(name.rpartition(".")[0])
         if not last and not isinstance(node.func, ast.Lambda):
             self.reader.unreadable("Python code calls what it computes")
         if last in {"getattr", "compile", "setattr"} and base == last:
             self._computed(node, last)
-        if last == "remove" and base == "os":
+        if last == "remove" and module in _SYSTEM:
             return
+        if module in _TIMES or (base in _TIMES and self.names.get(base, base) in _TIMES):
+            self._timed(node)
+        if last in {"glob", "iglob", "rglob"} and node.args:
+            self.reader.reads(activate(self._text(node.args[0]) or ""))
         if last in {"getenv", "getenvb"} and (
             not node.args or (self._text(node.args[0]) is None or secret_name(self._text(node.args[0]) or ""))
         ):
             self.reader.find("credentials", "Python code reads a secret from the environment")
-        if (last in _RUNS and (base in _RUN_MODULES or "subprocess_" in last)) or (
-            last.startswith(("exec", "spawn")) and base in {"os", "pty"}
-        ):
+        if _starts(module, last) or "subprocess_" in last or (last in {"system", "popen"} and not module):
             self._runs(node, last)
         if last in {"get", "post", "put", "patch", "delete", "request", "urlopen", "Request", "urlretrieve"} and (
             self.modules & _NETWORK or "urllib" in self.modules
@@ -256,6 +315,15 @@ class _Code:
             path = self._text(node.args[0])
             if path is not None and set(mode) & set("wax+"):
                 self.reader.writes(path)
+
+    def _timed(self, node: ast.Call) -> None:
+        """Code that is given as a text, to be timed or traced."""
+        for arg in [*node.args, *(keyword.value for keyword in node.keywords)]:
+            text = self._text(arg)
+            if text is not None:
+                judge(self.reader, text)
+            elif not isinstance(arg, (ast.Lambda, ast.Constant)):
+                self.reader.unreadable("Python code runs a text that is only known when it runs")
 
     def _computed(self, node: ast.Call, last: str) -> None:
         if last == "getattr" and len(node.args) > 1:

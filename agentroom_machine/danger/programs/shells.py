@@ -133,8 +133,6 @@ def _source(reader: Reader, argv: list[str], stdin: str | None) -> str:
     if len(argv) < 2:
         return UNKNOWN
     path = argv[1]
-    if plain(path).endswith(("/bin/activate", "/Scripts/activate")):
-        return ""
     if path in {"/dev/stdin", "/dev/fd/0"}:
         return piped(reader, stdin)
     if path == UNKNOWN or open_ended(path.rpartition("/")[2]):
