@@ -192,7 +192,8 @@ class Daemon:
         if error.code == "journal_gap":
             aside = self._journal.start_over()
             return Ended(
-                f"The server lacks reports that it acknowledged before. They are in {aside}; run agentroom up again."
+                "The server and this machine's journal differ in what was reported: one of them is an older copy. What "
+                f"the journal held is in {aside}; run agentroom up again."
             )
         return error
 

@@ -31,7 +31,10 @@ class Sender:
         self._on_settled, self._on_offline, self._on_refused = on_settled, on_offline, on_refused
         self._more = asyncio.Event()
         self._empty = asyncio.Event()
-        self._one_by_one = False
+        # At first, so that a journal older than what the server holds is noticed before more of it is taken for stored.
+        self._one_by_one = True
+        self._sent = journal.last_n()
+        """The highest number that can have been sent under this journal."""
 
     def wake(self) -> None:
         """There is something new in the journal."""
@@ -74,6 +77,10 @@ class Sender:
             self._step_over(batch, refusal)
             return
         self._on_offline(None)
+        self._sent = max(self._sent, batch[-1].n)
+        if receipt.acked > self._sent:
+            words = "The server holds reports that this journal has never made."
+            raise Rejected(409, "journal_gap", "The journal is an older copy.", words)
         for n, why in receipt.refused.items():
             self._on_refused(n, why)
         self._journal.ack(receipt.acked)

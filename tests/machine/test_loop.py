@@ -488,6 +488,46 @@ async def test_a_server_that_was_set_back_gets_a_new_journal(house: House) -> No
     assert "lemon" in house.server.text(3)
 
 
+@pytest.mark.parametrize("meanwhile", [0, 40])
+async def test_a_journal_that_was_set_back_takes_nothing_for_reported_that_was_not(
+    house: House, meanwhile: int
+) -> None:
+    """``meanwhile``: so many reports wait before the server is asked for the first time."""
+    house.up()
+    house.server.ask(offer(1, house.server.agents[0], "remember the word lemon"))
+    await house.end_of(1)
+    await house.kill()
+    earlier = house.profile.journal_file.read_bytes()
+    house.up()
+    house.server.ask(offer(2, house.server.agents[0], "slice the test"))
+    await house.end_of(2)
+    await house.until(lambda: house.server.sent[-1][-1] == house.server.acked)
+    await house.kill()
+    house.profile.journal_file.write_bytes(earlier)
+    held = len(house.server.facts)
+    journal = Journal(house.profile.journal_file)
+    old = journal.journal_id
+    journal.close()
+    daemon = house.up()
+    for _ in range(meanwhile):
+        daemon._write(1, wire.NoticeFact(text="late"))
+    house.server.ask(offer(3, house.server.agents[0], "look"))
+    with pytest.raises(Ended, match="agentroom up again"):
+        await house.ended()
+    assert len(house.server.facts) == held
+    (aside,) = house.profile.folder.glob("*.old-*.sqlite3")
+    kept = Journal(aside)
+    assert kept.count_pending() >= max(1, meanwhile)
+    kept.close()
+    house.server.facts.clear()
+    house.server.offered.clear()
+    house.up()
+    house.server.ask(offer(4, house.server.agents[0], "which word?"))
+    await house.end_of(4)
+    assert "lemon" in house.server.text(4)
+    assert house.server.syncs[-1].journal_id != old
+
+
 def _read(path: Path) -> str | None:
     return path.read_text() if path.exists() else None
 
