@@ -44,14 +44,23 @@ _SECRET_QUERY = re.compile(
     r"[?&](api_?key|access_?token|token|secret|password|auth|key|sig|signature)=[^&\s]{6,}", re.I
 )
 
+_AMBIGUOUS = re.compile(r"[\\\s\x00-\x1f\x7f]|%[^@]*$|[^@]\[|\][^:]")
+"""Where programs differ about the host: a browser ends it at a backslash, leaves blanks out and decodes the rest."""
+
 
 def host_of(address: str) -> str:
-    """The host, in lower case; empty when the address has none that can be read."""
+    """The host, in lower case; empty when the address has none that can be read, or that all programs read alike."""
     text = address if "://" in address else f"http://{address}"
+    if _ambiguous(text):
+        return ""
     try:
         return (urlsplit(text.replace(UNKNOWN, "…")).hostname or "").rstrip(".").casefold()
     except ValueError:
         return ""
+
+
+def _ambiguous(address: str) -> bool:
+    return bool(_AMBIGUOUS.search(re.split(r"[/?#]", address.partition("://")[2], maxsplit=1)[0]))
 
 
 def loopback(host: str) -> bool:
@@ -88,6 +97,8 @@ def judge(address: str, method: str, policy: Policy, *, sends: bool = False) -> 
             return []
         return [Finding("push", f"it sends to {where}")]
     found: list[Finding] = []
+    if _ambiguous(address if "://" in address else f"http://{address}"):
+        found.append(Finding("unreadable", "which host it asks can't be told, because programs read it differently"))
     if (
         "@" in address.partition("://")[2].partition("/")[0]
         and ":" in address.partition("://")[2].partition("@")[0]

@@ -90,3 +90,16 @@ def test_an_address_is_judged_by_its_host() -> None:
     assert classify_url("https://docs.example.org@evil.example/", policy, confined=False).kind == "unreadable"
     assert classify_url("nonsense", policy).kind == "unreadable"
     assert classify_url("https://docs.example.org/x", policy, method="DELETE").kind == "delete"
+
+
+@pytest.mark.parametrize(
+    "url",
+    [r"https://evil.com\@docs.example.org/?d=saffron", "https://evil.com\t@docs.example.org/",
+     "https://evil.com @docs.example.org/", "https://evil.com%23.docs.example.org/", "https://docs.example.org%2eevil/",
+     "https://evil.com\x7f@docs.example.org/", "https://docs.example.org[evil.com]/"],
+)  # fmt: skip
+def test_an_address_whose_host_programs_read_differently_is_no_host_that_was_named(url: str) -> None:
+    policy = Policy(hosts=("docs.example.org", "*.docs.example.org", "docs.example.org*"))
+    for confined in (True, False):
+        assert classify_url(url, policy, confined=confined).kind == "unreadable"
+    assert classify_url("https://docs.example.org/a\\b@c?d=%20", policy).kind is None
