@@ -88,9 +88,15 @@ class Sessions:
         """The session of this agent in this room, in use until ``release``; raises RuntimeFailed or NotReady."""
         key = (offer.agent_id, offer.room_id)
         session = self._live.get(key)
-        if session and session.fits(offer.agent, offer.memory, cwd) and await self._as_confined(session):
-            session.busy, session.agent = True, offer.agent
-            return session
+        if session and session.fits(offer.agent, offer.memory, cwd):
+            session.busy = True  # before anything is waited for: nobody lets it go meanwhile
+            try:
+                if await self._as_confined(session):
+                    session.agent = offer.agent
+                    return session
+            except BaseException:
+                session.busy = False
+                raise
         if session:
             await self.discard(session)
         await self._make_room()
@@ -211,15 +217,17 @@ class Sessions:
 
     async def let_go(self) -> int:
         """Ends what was idle too long, or died; returns how many."""
-        now = time.monotonic()
-        gone = [
-            session
-            for key, session in self._live.items()
-            if not session.busy and (not session.runtime.alive or now - session.used_at > self._idle(key))
-        ]
-        for session in gone:
-            await self.discard(session)
-        return len(gone)
+        gone = 0
+        for key, session in list(self._live.items()):
+            # Looked at anew after each that was ended: a turn may have taken the next one meanwhile.
+            if self._live.get(key) is session and self._unused(key, session):
+                await self.discard(session)
+                gone += 1
+        return gone
+
+    def _unused(self, key: tuple[int, int], session: Session) -> bool:
+        idle = time.monotonic() - session.used_at > self._idle(key)
+        return not session.busy and (idle or not session.runtime.alive)
 
     def _idle(self, key: tuple[int, int]) -> float:
         return IDLE_FOR_AN_ANSWER if key in self.kept else IDLE
