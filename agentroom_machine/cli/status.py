@@ -24,12 +24,11 @@ def status(context: Context, as_json: bool) -> None:
     pid = holder(context.profile)
     seen: list[wire.AgentSeen] = []
     trouble: Trouble | None = None
-    server = "offline"
     try:
         me, seen = run(context, _look)
         server = str(me.state)
-    except Offline as offline:
-        trouble = offline
+    except Trouble as said:
+        trouble, server = said, "offline" if isinstance(said, Offline) else "refused"
     if as_json:
         say_json(
             {
@@ -76,12 +75,12 @@ def stop(context: Context, now: bool, person: str, agent: str, as_json: bool) ->
         _cancel(context, person.lower().removeprefix("@"), agent.lower().removeprefix("@"), as_json)
         return
     pid = holder(context.profile)
-    offline: Offline | None = None
+    trouble: Trouble | None = None
     reply = wire.StopReply(cancelled=0, stopping=0)
     try:
         reply = run(context, lambda client: client.stop(wire.StopRequest(now=now)))
-    except Offline as trouble:
-        offline = trouble
+    except Trouble as said:  # whatever the server says: what runs here ends all the same
+        trouble = said
     if pid:
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, NOW if now else DRAIN)
@@ -91,7 +90,7 @@ def stop(context: Context, now: bool, person: str, agent: str, as_json: bool) ->
     else:
         say(
             f"Cancelled {reply.cancelled} waiting."
-            if not offline
+            if not trouble
             else "What waits on the server could not be cancelled."
         )
         if not pid:
@@ -100,8 +99,8 @@ def stop(context: Context, now: bool, person: str, agent: str, as_json: bool) ->
             say("The daemon has ended.")
         else:
             say("The daemon ends when what runs has ended. To end that too: agentroom stop --now")
-    if offline:
-        raise offline
+    if trouble:
+        raise trouble
 
 
 def _cancel(context: Context, person: str, agent: str, as_json: bool) -> None:

@@ -19,7 +19,7 @@ from agentroom_machine import cli, client, doctor, tokens, wire
 from agentroom_machine.cli import login, output
 from agentroom_machine.confine.choice import Choice
 from agentroom_machine.daemon.journal import Journal
-from agentroom_machine.daemon.lock import Lock, SecondDaemon
+from agentroom_machine.daemon.lock import NOW, Lock, SecondDaemon
 from agentroom_machine.errors import Rejected, Trouble
 from agentroom_machine.profile import Profile, Settings
 from agentroom_machine.tokens import Tokens, hashed
@@ -197,6 +197,22 @@ def test_what_a_server_sends_can_not_command_the_terminal(agentroom: Cli, server
         assert not {"\x1b", "\x07", "\r", "\u202e", "\u200b"} & set(done.output)
 
 
+@pytest.mark.parametrize(
+    "room", [r"a \[/x] room", r"a \[link=https://evil.example]hi", "[bold]loud[/bold]", r"\\[red]x", "[/]"]
+)
+def test_a_rooms_name_is_shown_letter_for_letter(
+    agentroom: Cli, server: FakeServer, paired: Profile, room: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "300")
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    seen = wire.AgentSeen(**agent("/w").model_dump(), here=True, rooms=[room]).model_dump(mode="json")
+    server.fault = lambda request: httpx.Response(200, json=[seen])
+    done = agentroom("agents")
+    assert done.exit_code == 0, done.exception
+    assert room in done.output
+    assert "\x1b]8" not in done.output
+
+
 def test_status_says_whether_the_daemon_runs(agentroom: Cli, server: FakeServer, paired: Profile) -> None:
     assert "does not run" in agentroom("status").output
     lock = Lock(paired)
@@ -219,6 +235,46 @@ def test_stop_cancels_what_waits(agentroom: Cli, server: FakeServer, paired: Pro
     done = json.loads(agentroom("stop", "--now", "--json").output)
     assert done == {"cancelled": 2, "stopping": 1, "ended": True, "was_running": False}
     assert server.stops == [wire.StopRequest(now=True)]
+
+
+def _refuse(status: int) -> Callable[[FakeServer, Profile], None]:
+    def refuse(server: FakeServer, paired: Profile) -> None:
+        server.fault = lambda request: problem(status, "")
+
+    return refuse
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [lambda server, paired: tokens.forget(paired), *map(_refuse, (401, 403, 404, 502))],
+    ids=["no token", "401", "403", "404", "502"],
+)
+def test_whatever_the_server_says_stop_ends_what_runs_and_status_says_that_it_runs(
+    agentroom: Cli, server: FakeServer, paired: Profile, broken: Callable[[FakeServer, Profile], None],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    broken(server, paired)
+    lock, sent = Lock(paired), list[int]()
+
+    def end(pid: int, number: int) -> None:
+        assert pid == os.getpid()
+        sent.append(number)
+        lock.release()
+
+    try:
+        looked = agentroom("status")
+        assert f"The daemon runs (process {os.getpid()})." in looked.output
+        assert isinstance(looked.exception, Trouble)
+        assert json.loads(agentroom("status", "--json").output)["running"] is True
+        monkeypatch.setattr(os, "kill", end)
+        done = agentroom("stop", "--now")
+    finally:
+        monkeypatch.undo()
+        lock.release()
+    assert sent == [NOW]
+    assert "could not be cancelled" in done.output
+    assert "The daemon has ended." in done.output
+    assert isinstance(done.exception, Trouble)
 
 
 def test_stop_for_one_person_or_agent_ends_nothing_else(agentroom: Cli, server: FakeServer, paired: Profile) -> None:
