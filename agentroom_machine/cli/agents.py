@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from agentroom_machine import wire
 from agentroom_machine.cli.output import Context, as_json, inert, run, say, say_json
@@ -57,7 +58,7 @@ def show(context: Context, as_json: bool) -> None:
             status = f"{status}, not confined".removeprefix(", ")
         row = (agent.handle, shown_name(agent.runtime), where, status)
         rest = (", ".join(agent.rooms), str(agent.waiting), agent.workdir)
-        table.add_row(*(inert(text).replace("[", "\\[") for text in row + rest))
+        table.add_row(*(Text(inert(text)) for text in row + rest))
     Console().print(table)
 
 
