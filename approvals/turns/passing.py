@@ -37,12 +37,21 @@ def send(
 
     ``turn`` is the running turn that the agent's token is bound to: its principal stands behind the message. Without
     one nobody does. Each agent among the recipients gets a request with that person's rights, never its sender's.
-    What it mentions addresses nobody.
+    What it mentions addresses nobody. The same connection and ``client_id`` again is the same message, whoever came
+    or went meanwhile.
     """
     author, turn = speaking(seat, turn)
+    wanted = _handles(to)
+    before = _stored(author, connection, client_id)
+    if before is not None and not files and wanted == _addressed(before):
+        given = (mail.line(subject, "subject"), mail.topic_of(topic), mail.line(ticket, "ticket"), None)
+        if _says(before, body) and given == (before.subject, before.topic, before.ticket, before.parent_seq):
+            return before
+    named = _named(author, wanted)
+    everybody = wanted == ["all"] != [member.handle.casefold() for member in named]
     return _pass(
-        author, turn, to=_named(author, to), body=body, client_id=client_id, connection=connection, subject=subject,
-        topic=topic, ticket=ticket, files=files,
+        author, turn, to=named, body=body, client_id=client_id, connection=connection, subject=subject,
+        topic=topic, ticket=ticket, files=files, data={"all": True} if everybody else None,
     )  # fmt: skip
 
 
@@ -50,6 +59,9 @@ def send(
 def reply(seat: Member, turn: Turn | None, *, message: int, body: str, client_id: str, connection: str) -> Entry:
     """Answer a message in the caller's inbox: to its author, attached to it, in its topic."""
     author, turn = speaking(seat, turn)
+    before = _stored(author, connection, client_id)
+    if before is not None and before.parent_seq == message and _says(before, body):
+        return before
     answered = letter(author, turn, message)
     back = seated(author.room_id).filter(pk=answered.author_id or 0).select_related("agent__owner").first()
     if back is None:
@@ -133,9 +145,10 @@ def _pass(
     ticket: str = "",
     parent_seq: int | None = None,
     files: Sequence[mail.File] = (),
+    data: dict[str, object] | None = None,
 ) -> Entry:
     entry, new = mail.store(
-        author, body=body, to=to, client_id=client_id, connection=connection, files=files, subject=subject,
+        author, body=body, to=to, client_id=client_id, connection=connection, files=files, data=data, subject=subject,
         topic=topic, ticket=ticket, parent_seq=parent_seq,
         principal=turn.principal_id if turn else None, source_turn=turn.pk if turn else None,
         hop=turn.entry.hop + 1 if turn else 0,
@@ -149,12 +162,32 @@ def _pass(
     return entry
 
 
-def _named(author: Member, to: Sequence[str]) -> list[Member]:
+def _stored(author: Member, connection: str, client_id: str) -> Entry | None:
+    """What this very call stored before."""
+    key = mail.line(client_id, "client_id")
+    messages = Entry.objects.filter(author=author, connection=connection, kind=Entry.Kind.MESSAGE)
+    return messages.filter(client_id=key).first() if key else None
+
+
+def _says(entry: Entry, body: str) -> bool:
+    given: str = log.clean(body.replace("\r\n", "\n"))
+    return entry.body == given
+
+
+def _addressed(entry: Entry) -> list[str]:
+    """For whom it was, as its author named them."""
+    return ["all"] if "all" in entry.data else [one["handle"].casefold() for one in entry.data.get("mentions", [])]
+
+
+def _handles(to: Sequence[str]) -> list[str]:
+    given = [to] if isinstance(to, str) else to
+    return list(dict.fromkeys(log.clean(handle).strip().lstrip("@").casefold() for handle in given))
+
+
+def _named(author: Member, wanted: Sequence[str]) -> list[Member]:
     """The members with these handles; Invalid names those that nobody here has, and who may be meant."""
     others = list(seated(author.room_id).exclude(pk=author.pk).select_related("agent__owner").order_by("pk"))
     by_handle = {member.handle.casefold(): member for member in others}
-    given = [to] if isinstance(to, str) else to
-    wanted = list(dict.fromkeys(log.clean(handle).strip().lstrip("@").casefold() for handle in given))
     if wanted == ["all"] and "all" not in by_handle:
         agents = [member for member in others if member.is_agent]
         if not agents:

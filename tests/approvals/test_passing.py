@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from django.utils import timezone
 
 from approvals import control, limits, turns
 from approvals.models import Exchange, Mail, Turn
+from messaging import log
 from messaging.models import Entry, Recipient
-from rooms.errors import Invalid, NotFound, Refused
+from rooms import membership
+from rooms.errors import Conflict, Invalid, NotFound, Refused
 from rooms.models import Agent, User
-from tests.approvals.kitchen import Daemon, Kitchen, key
+from tests.approvals.kitchen import Daemon, Kitchen, agent_of, key
 
 
 def send(kitchen: Kitchen, agent: Agent, turn: Turn | int | None, to: str, body: str = "please look") -> Entry:
@@ -124,6 +128,53 @@ def test_the_same_key_again_is_the_same_message_and_one_request(kitchen: Kitchen
     )
     assert first.pk == again.pk
     assert Turn.objects.filter(cause="mail").count() == 1
+
+
+def again(kitchen: Kitchen, to: Sequence[str], body: str = "look\r\nhere", **more: Any) -> Entry:
+    """Claude's call with the key that is always the same."""
+    return turns.send(kitchen.seat(kitchen.claude), None, to=to, body=body, client_id="same", connection="c", **more)
+
+
+@pytest.mark.parametrize("to", ["all", ["@All"]])
+def test_to_all_with_the_same_key_is_the_same_message_though_somebody_came(
+    kitchen: Kitchen, to: str | list[str]
+) -> None:
+    first = again(kitchen, to)
+    membership.add_agent(kitchen.alice, kitchen.room.pk, agent_of(kitchen.daemon.machine, "helper").pk)
+    assert again(kitchen, to) == first
+
+
+def test_to_some_with_the_same_key_is_the_same_message_though_one_of_them_left(kitchen: Kitchen) -> None:
+    first = again(kitchen, ["codex", "Gemini"], subject="a cake", topic="bake", ticket="#1")
+    before = Turn.objects.count()
+    control.remove_member(kitchen.alice, kitchen.seat(kitchen.gemini).pk)
+    assert again(kitchen, ["@codex", "gemini"], subject=" a  cake", topic="bake", ticket="#1") == first
+    assert Turn.objects.count() == before
+    for other in ({"subject": "a pie"}, {"topic": "pie"}, {"ticket": "#2"}, {"body": "bake"}):
+        with pytest.raises((Conflict, Invalid)):
+            again(kitchen, ["codex", "gemini"], **{"subject": "a cake", "topic": "bake", "ticket": "#1"} | other)
+    for to in (["codex"], ["all"], ["gemini", "codex"]):
+        with pytest.raises((Conflict, Invalid)):
+            again(kitchen, to, subject="a cake", topic="bake", ticket="#1")
+
+
+def test_an_answer_with_the_same_key_is_the_same_though_nobody_is_there_to_hear_it(kitchen: Kitchen) -> None:
+    letter = send(kitchen, kitchen.gemini, None, "claude")
+
+    def answers(body: str = "looked") -> Entry:
+        return turns.reply(
+            kitchen.seat(kitchen.claude), None, message=letter.seq, body=body, client_id="same", connection="c"
+        )
+
+    first = answers()
+    control.remove_member(kitchen.alice, kitchen.seat(kitchen.gemini).pk)
+    assert answers() == first
+    with pytest.raises(Refused):
+        answers("not looked")
+    log.purge(kitchen.room.pk, letter.seq)
+    assert answers() == first
+    with pytest.raises(NotFound):
+        answers("not looked")
 
 
 # --- sharing a turn
