@@ -65,12 +65,14 @@ class Profile:
         return self.settings_file.exists()
 
     def settings(self) -> Settings:
-        """Who this machine is; Trouble when it was never paired."""
+        """Who this machine is; Trouble when it was never paired, or when that can't be read."""
         try:
             return Settings.model_validate_json(self.settings_file.read_text(encoding="utf-8"))
         except FileNotFoundError:
             raise Trouble("This machine is not paired with a server yet. Pair it: agentroom login URL") from None
-        except ValidationError:
+        except OSError as error:
+            raise Trouble(f"{self.settings_file} can't be read ({type(error).__name__}).") from None
+        except (ValidationError, UnicodeDecodeError):
             raise Trouble(f"{self.settings_file} is damaged. Pair again: agentroom login URL") from None
 
     def keep(self, settings: Settings) -> None:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import keyring
 from keyring.errors import KeyringError
 
+from agentroom_machine.errors import Trouble
 from agentroom_machine.profile import Profile, write_private
 
 SERVICE = "agentroom"
@@ -54,10 +55,14 @@ def keep(profile: Profile, tokens: Tokens) -> str:
 
 
 def load(profile: Profile) -> Tokens | None:
+    """The tokens; None when there are none. Raises Trouble when their file can't be read."""
     file = profile.folder / "tokens.json"
     text: str | None = None
     if file.exists():
-        text = file.read_text(encoding="utf-8")
+        try:
+            text = file.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise Trouble(f"The tokens' file {file} can't be read ({type(error).__name__}).") from None
     elif _keyring_works():
         with contextlib.suppress(KeyringError, OSError, RuntimeError):
             text = keyring.get_password(SERVICE, str(profile.folder))

@@ -237,6 +237,12 @@ def test_stop_cancels_what_waits(agentroom: Cli, server: FakeServer, paired: Pro
     assert server.stops == [wire.StopRequest(now=True)]
 
 
+def _unreadable(server: FakeServer, paired: Profile) -> None:
+    file = paired.folder / "tokens.json"
+    file.unlink()
+    file.mkdir()
+
+
 def _refuse(status: int) -> Callable[[FakeServer, Profile], None]:
     def refuse(server: FakeServer, paired: Profile) -> None:
         server.fault = lambda request: problem(status, "")
@@ -246,8 +252,8 @@ def _refuse(status: int) -> Callable[[FakeServer, Profile], None]:
 
 @pytest.mark.parametrize(
     "broken",
-    [lambda server, paired: tokens.forget(paired), *map(_refuse, (401, 403, 404, 502))],
-    ids=["no token", "401", "403", "404", "502"],
+    [lambda server, paired: tokens.forget(paired), _unreadable, *map(_refuse, (401, 403, 404, 502))],
+    ids=["no token", "unreadable", "401", "403", "404", "502"],
 )
 def test_whatever_the_server_says_stop_ends_what_runs_and_status_says_that_it_runs(
     agentroom: Cli, server: FakeServer, paired: Profile, broken: Callable[[FakeServer, Profile], None],
