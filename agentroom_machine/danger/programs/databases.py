@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from agentroom_machine.danger import environment
 from agentroom_machine.danger.programs.arguments import Arguments, split
 from agentroom_machine.danger.reader import Program, Reader
 from agentroom_machine.danger.unknown import UNKNOWN, plain
@@ -22,14 +23,27 @@ _SECRET = re.compile(
     re.I,
 )
 _RUNS = re.compile(
-    r"\bprogram\s*$|\b(copy\b[^;]{0,600}\bprogram|xp_cmdshell|sys_exec|sys_eval|load_extension|dblink_exec|system\s*\(|do\s+\$|do\s+language|execute\s+(immediate|format|\(|@)|prepare\s+\w+\s+from|sp_executesql|exec\s*\(|pg_execute_server_program|pg_read_file|load_file|lo_import|lo_export|into\s+(outfile|dumpfile)|plpython|plperlu)",
+    r"\bprogram\s*$|\bedit\s*\(|\b(copy\b[^;]{0,600}\bprogram|xp_cmdshell|sys_exec|sys_eval|load_extension|dblink_exec|system\s*\(|do\s+\$|do\s+language|execute\s+(immediate|format|\(|@)|prepare\s+\w+\s+from|sp_executesql|exec\s*\(|pg_execute_server_program|pg_read_file|load_file|lo_import|lo_export|into\s+(outfile|dumpfile)|plpython|plperlu)",
     re.I | re.S,
 )
-_ESCAPES = re.compile(r"(?:^|[\n;])\s*(?:\\!|\\\s*!|!!?|system\s|\.shell\s|\.system\s|\\sh\s)\s*([^\n]+)")
+_ESCAPES = re.compile(r"(?:\\!|(?:^|[\n;])\s*(?:\\\s*!|!!?|system\s|\\sh\s))\s*([^\n]+)", re.I)
+"""A command for the shell; what begins with a backslash may follow a statement on its line."""
 _META = re.compile(
-    r"(?:^|\n)\s*(\\i|\\ir|\\include|\.read|source|\\\.|\\o|\\g\s*\||\\copy|\.output|\.once|\.import|\.load|\.open|\.backup|\.restore|\.save|\.dump|tee|pager)\s+([^\n;]+)",
+    r"(?:^|[\n;])\s*((?i:source|tee|pager|edit))\b[ \t]*([^\n;]*)"
+    r"|(\\(?:include_relative|include|ir|i|out|o|gx|g|write|w|s|copy|\.|P|T|edit|ef|ev|e|gexec|password|cd))"
+    r"(?:[ \t]*(\|[^\n;]*)|\s([^\n;]*)|(?=[\n;\\]|$))"
+)
+_DOTTED = re.compile(r"(?:^|\n)\s*\.(\w{2,})[ \t]*([^\n]*)")
+_DOT_COMMANDS = (
+    "shell", "system", "read", "output", "once", "backup", "save", "clone", "log", "trace", "import", "load", "restore",
+    "open", "excel", "www", "archive", "ar", "cd",
+)  # fmt: skip
+"""What sqlite's shell does beside statements; it takes each shortened."""
+_FILES = re.compile(
+    r"\b(readfile|read_\w+|fsdir|lsdir|file|infile|parquet_scan|sniff_csv|glob)\s*(\(|'')|\b(from|attach|database|copy)\s*''",
     re.I,
 )
+_WRITES = re.compile(r"\b(copy\b[^;]{0,600}\bto|export\s+database|vacuum\s+into|attach(\s+database)?)\s*''", re.I)
 _MONGO = re.compile(
     r"\.(drop|dropDatabase|dropIndex|dropIndexes|deleteOne|deleteMany|remove|findOneAndDelete|findAndModify|dropUser|dropRole|bulkWrite|renameCollection|dropAllUsersFromDatabase)\s*\(|\[['\"](drop|delete|remove)|runCommand\s*\(\s*\{\s*['\"]?(drop|delete)|\$out|\$merge",
     re.I,
@@ -49,18 +63,25 @@ def judge(reader: Reader, text: str, *, what: str = "a statement") -> None:
         reader.text(call[1])
         reader.unreadable("a database's tool runs a command")
     for meta in _META.finditer(said):
-        word, path = meta[1].casefold(), meta[2].strip().strip("'\"")
-        if path.startswith("|") or word.startswith("\\g"):
-            reader.text(path.lstrip("| "))
-        elif word in {"\\i", "\\ir", "\\include", ".read", "source", "\\."}:
-            judge_file(reader, path)
-        elif word in {"\\o", ".output", ".once", ".backup", ".save", "tee"}:
-            reader.writes(path.split()[-1] if path else "")
-        elif word in {".load", ".restore", ".open"}:
-            reader.unreadable("a database's tool loads what can't be read")
-        elif word == "pager":
-            reader.text(path)
+        _meta(reader, said, meta[1] or meta[3], meta[2] or meta[4] or meta[5] or "")
+    for meta in _DOTTED.finditer(said):
+        _dotted(reader, meta[1].casefold(), meta[2].strip())
+    for line in said.splitlines():
+        # psql runs what stands in backticks among the arguments of its own commands.
+        for call in re.findall(r"`([^`]+)`", line[line.find("\\") :] if re.search(r"\\[a-z]", line) else ""):
+            reader.text(call)
+            reader.unreadable("a database's tool runs a command")
     bare = _COMMENTS.sub(" ", _STRINGS.sub("''", said))
+    for name, value in re.findall(r"\\set(?:env)?\s+(\w+)[ \t]+([^\n]+)", said):
+        bare = bare.replace(f":{name}", value.replace("'", " "))
+        environment.judge(reader, name, value.strip().strip("'\""))
+    if re.search(r"\\gset\b", said) and re.search(r"(?<![:\w]):[A-Za-z_]\w*", bare):
+        reader.unreadable(f"a part of {what} is in a variable")
+    if re.search(r"\bwritefile\s*\(", bare, re.I):
+        reader.find("delete", f"{what} overwrites a file")
+    if _FILES.search(bare) or _WRITES.search(bare):
+        for literal in _STRINGS.findall(said):
+            (reader.writes if _WRITES.search(bare) else reader.reads)(literal[1:-1])
     if _RUNS.search(bare):
         reader.unreadable(f"{what} builds or runs something that can't be read")
         if _DELETES.search(said):
@@ -71,6 +92,51 @@ def judge(reader: Reader, text: str, *, what: str = "a statement") -> None:
         reader.find("spend", f"{what} may cost money")
     if _SECRET.search(bare):
         reader.find("credentials", f"{what} handles who may sign in")
+
+
+def _meta(reader: Reader, said: str, word: str, rest: str) -> None:
+    """A command of psql's or mysql's own."""
+    path = rest.strip().strip("'\"")
+    word = word.casefold() if word not in {"\\T", "\\P"} else word
+    if path.startswith("|"):
+        reader.text(path.lstrip("| "))
+        reader.unreadable("a database's tool runs a command")
+    elif word in {"pager", "\\P"}:
+        reader.text(path)
+    elif word in {"\\i", "\\ir", "\\include", "\\include_relative", "source", "\\."}:
+        judge_file(reader, path)
+    elif word in {"\\o", "\\out", "\\w", "\\write", "\\g", "\\gx", "\\s", "tee", "\\T"}:
+        reader.writes(path.split()[-1] if path else "")
+    elif word == "\\gexec":
+        reader.unreadable("it runs statements that the database makes")
+        if _DELETES.search(said):
+            reader.find("delete", "it makes statements that delete")
+    elif word == "\\password":
+        reader.find("credentials", "it sets a password")
+    elif word in {"edit", "\\edit", "\\e", "\\ef", "\\ev"}:
+        reader.unreadable("it opens an editor")
+    elif word == "\\cd":
+        reader.project("where its files are is only known when it runs")
+
+
+def _dotted(reader: Reader, word: str, rest: str) -> None:
+    """A command of sqlite's shell, which may be shortened."""
+    path = rest.strip("'\"")
+    name = next((one for one in _DOT_COMMANDS if one.startswith(word)), "")
+    if name in {"shell", "system"}:
+        reader.text(rest)
+        reader.unreadable("a database's tool runs a command")
+    elif path.startswith("|"):
+        reader.text(path.lstrip("| "))
+        reader.unreadable("a database's tool runs a command")
+    elif name == "read":
+        judge_file(reader, path)
+    elif name in {"excel", "www"} or (name in {"once", "output"} and path.startswith("-")):
+        reader.unreadable("a database's tool opens another program")
+    elif name in {"output", "once", "backup", "save", "clone", "log", "trace"}:
+        reader.writes(path.split()[-1] if path else "")
+    elif name in {"load", "restore", "open", "archive", "ar", "cd"}:
+        reader.unreadable("a database's tool loads what can't be read")
 
 
 def judge_file(reader: Reader, path: str) -> None:
@@ -157,7 +223,9 @@ def _sqlite(reader: Reader, argv: list[str], stdin: str | None) -> str:
         judge_file(reader, path)
     for text in texts:
         judge(reader, text)
-    if not texts and not found.has("--version", "--help"):
+    if found.has("-A", "--archive"):
+        reader.project("it packs or unpacks files")
+    elif not texts and not found.has("--version", "--help"):
         _typed(reader, stdin)
     return UNKNOWN
 
