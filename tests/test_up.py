@@ -34,7 +34,7 @@ class Up:
         self.data = folder / "data"
         self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
-        self.stack = Stack.fresh()
+        self.stack = Stack.fresh(empty=True)
         self.started: list[Process] = []
         self.browsers: list[Person] = []
 

@@ -10,6 +10,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from tests.live import migrated
 from tests.live.machine import Machine
 from tests.live.person import Person
 from tests.live.processes import ROOT, Process, surroundings
@@ -35,6 +36,8 @@ class Live:
             DOOR_ATTEMPTS_PER_MINUTE="100000",
             **given,
         )
+        if migrated.uses_sqlite():
+            migrated.copy_sqlite(self.data)
         self.stored = Stored(self.data, self.stack.database_url)
         self.server: Process | None = None
         self.people: list[Person] = []
