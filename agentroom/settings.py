@@ -341,7 +341,15 @@ DATA_UPLOAD_MAX_MEMORY_SIZE = 25_000_000
 LOGGING: dict[str, Any] = {
     "version": 1,
     "disable_existing_loggers": False,
-    "formatters": {"plain": {"format": "{asctime} {levelname} {name}: {message}", "style": "{"}},
+    "formatters": {
+        "plain": {
+            "()": "agentroom.logs.Formatter",
+            "format": "{asctime} {levelname} {name}: {message}",
+            "style": "{",
+        }
+    },
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "plain"}},
     "root": {"handlers": ["console"], "level": env("LOG_LEVEL", "WARNING")},
+    # Without Django's own handlers, which would write the line as it is.
+    "loggers": {"django": {"handlers": []}, "django.server": {"handlers": [], "propagate": True}},
 }
