@@ -118,8 +118,9 @@ class Confinement:
         policy: Policy,
         guards: Path,
     ) -> Launch:
-        hide = [self._profile.folder] if not cwd.is_relative_to(self._profile.folder) else self._apart(cwd)
+        apart = self._apart(cwd, guards)
         if how.runtime == "claude":
+            hide = apart if cwd.is_relative_to(self._profile.folder.resolve()) else [self._profile.folder]
             meta = copy.deepcopy(how.meta)
             options = meta["claudeCode"]["options"]
             own.claude(
@@ -131,7 +132,7 @@ class Confinement:
         read = [*programs(env.get("PATH", ""), self._home), guards]
         wrapper = self._folder(agent, room_id) / "codex"
         own.codex(
-            env, program=Path(how.command[0]), workdir=cwd, home=self._home, hide=hide, found=found, read=read,
+            env, program=Path(how.command[0]), workdir=cwd, home=self._home, hide=apart, found=found, read=read,
             wrapper=wrapper, more=how.codex_settings,
         )  # fmt: skip
         return dataclasses.replace(how, env=env, mode=own.CODEX_MODE)
@@ -145,12 +146,15 @@ class Confinement:
         own.codex_wrapper(env, binary, how.codex_settings, self._folder(agent, room_id) / "codex")
         return dataclasses.replace(how, env=env)
 
-    def _apart(self, cwd: Path) -> list[Path]:
-        """Everything of the profile but the working directory in it, a room's worktree."""
-        hidden, folder = [], self._profile.folder.resolve()
-        for part in cwd.relative_to(folder).parts:
-            hidden += [path for path in folder.iterdir() if path.name != part]
-            folder = folder / part
+    def _apart(self, *shown: Path) -> list[Path]:
+        """Everything of the profile but what is shown of it: git's alarms, and a room's worktree if it works there."""
+        hidden: list[Path] = []
+        waiting = [self._profile.folder.resolve()]
+        while waiting:
+            for path in waiting.pop().iterdir():
+                if path not in shown:
+                    inside = any(one.is_relative_to(path) for one in shown)
+                    (waiting if inside else hidden).append(path)
         return hidden
 
     async def _boxed(

@@ -92,8 +92,10 @@ done
 class Guards:
     """What one session's git finds; its folder may be shown elsewhere in a box."""
 
-    def __init__(self) -> None:
-        self.folder = Path(tempfile.mkdtemp(prefix="ar-guards-"))
+    def __init__(self, within: Path) -> None:
+        # Not where everybody writes: who changes a hook has it run with the session's next commit.
+        within.mkdir(parents=True, exist_ok=True, mode=0o700)
+        self.folder = Path(tempfile.mkdtemp(prefix="ar-guards-", dir=within)).resolve()
         self.folder.chmod(0o755)
         for name in _HOOKS:
             self._program(self.folder / "hooks" / name, _HOOK)
@@ -125,6 +127,11 @@ class Guards:
         # A session that was stopped took its guards along.
         with contextlib.suppress(FileNotFoundError):
             self._pushed.write_text("", encoding="utf-8")
+
+
+def clear(within: Path) -> None:
+    """Takes away what daemons that were killed left there."""
+    shutil.rmtree(within, ignore_errors=True)
 
 
 def environment(env: Mapping[str, str], folder: Path, runtime: str = "") -> dict[str, str]:

@@ -69,9 +69,14 @@ class Session:
 class Sessions:
     def __init__(self, journal: Journal, scratch: Path, confinement: Confinement, client: Client) -> None:
         self._journal, self._scratch, self._confinement, self._client = journal, scratch, confinement, client
+        guards.clear(self._guards)
         self.kept: frozenset[tuple[int, int]] = frozenset()
         """Agents and rooms whose session waits for an answer to mail: not let go for being idle."""
         self._live: dict[tuple[int, int], Session] = {}
+
+    @property
+    def _guards(self) -> Path:
+        return self._scratch / "guards"
 
     def awake(self) -> set[int]:
         """Agents with a live session."""
@@ -105,7 +110,7 @@ class Sessions:
     async def _begin(self, offer: wire.Offer, cwd: Path) -> Session:
         agent, around = offer.agent, Surroundings(scratch=self._scratch)
         how: Launch = launch(agent, around)
-        alarms, mail = await asyncio.to_thread(Guards), None
+        alarms, mail = await asyncio.to_thread(Guards, self._guards), None
         try:
             mail = await self._mail_door(offer)
             return await self._begin_guarded(offer, cwd, how, alarms, mail)

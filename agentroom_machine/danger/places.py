@@ -90,6 +90,8 @@ _RUNS_NAMES = {
     ".tcshrc", ".xinitrc", ".xprofile", ".pam_environment", ".tmux.conf", ".screenrc", ".curlrc", ".wgetrc",
     "sitecustomize.py", "usercustomize.py",
 }  # fmt: skip
+_OURS = re.compile(r"/ar-(guards|box|push)-[^/]*/")
+"""Folders of the daemon's own, wherever they lie: hooks and settings of sessions, and what a push goes out from."""
 _SCRATCH = ("/tmp", "/var/tmp", "/private/tmp", "/dev/shm", "/private/var/folders")  # noqa: S108
 _DEVICES = re.compile(r"/dev/(null|zero|full|stdin|stdout|stderr|tty|fd/\d+|u?random|ptmx)")
 
@@ -180,7 +182,8 @@ def runs_code(path: str, directory: str = "") -> bool:
     """Whether changing this file makes git, a shell or an agent run something later."""
     parts = [part for part in place(path, directory).casefold().split("/") if part]
     wrapped = "/" + "/".join(parts) + "/"
-    return bool(parts) and (parts[-1] in _RUNS_NAMES or any(f"/{folder}/" in wrapped for folder in _RUNS))
+    named = any(f"/{folder}/" in wrapped for folder in _RUNS) or bool(_OURS.search(wrapped))
+    return bool(parts) and (parts[-1] in _RUNS_NAMES or named)
 
 
 def device(path: str) -> bool:

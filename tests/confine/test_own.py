@@ -99,7 +99,7 @@ async def run(home: House, name: str, environ: Mapping[str, str], command: str, 
     env = dict(environ) | {"IS_SANDBOX": "1"}
     config = agent(home.workdir, runtime=name.split()[0])
     how = launch(config, Surroundings(environ=env))
-    alarms = Guards()
+    alarms = Guards(Profile(home.profile).scratch / "guards")
     try:
         if confined:
             confinement = Confinement(Profile(home.profile), env)

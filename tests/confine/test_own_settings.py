@@ -8,6 +8,10 @@ from typing import Any
 import pytest
 
 from agentroom_machine.confine import own, secrets
+from agentroom_machine.confine.confinement import Confinement
+from agentroom_machine.profile import Profile
+from agentroom_machine.runtimes.launch import Launch
+from tests.machine.cast import agent
 
 ENV = {
     "SHOP_PASSWORD": "salt and pepper",
@@ -44,6 +48,27 @@ def test_claude_code_keeps_secret_variables_from_its_commands(tmp_path: Path) ->
     denied = {one["name"] for one in options["settings"]["sandbox"]["credentials"]["envVars"]}
     assert {"SHOP_PASSWORD", "DATABASE_URL", "ANTHROPIC_API_KEY"} <= denied
     assert not {"EDITOR", "MY_KEY"} & denied
+
+
+async def test_codex_sees_of_the_profile_its_worktree_and_the_alarms_of_its_session_alone(tmp_path: Path) -> None:
+    profile = Profile(tmp_path / "profile").make()
+    worktree, alarms = profile.worktrees / "1-7", profile.scratch / "guards" / "ar-guards-own"
+    others = (profile.worktrees / "1-8", alarms.with_name("ar-guards-other"), profile.scratch / "rooms")
+    for folder in (worktree, alarms, *others):
+        folder.mkdir(parents=True)
+    profile.journal_file.touch()
+    (tmp_path / "codex").touch()
+    env = {"CODEX_PATH": str(tmp_path / "codex"), "CODEX_HOME": str(tmp_path), "HOME": str(tmp_path / "home")}
+    how = Launch("codex", [str(tmp_path / "codex")], env)
+    confined = await Confinement(profile, env).enter(
+        how, agent(worktree, runtime="codex"), room_id=7, memory=1, cwd=worktree, guards=alarms
+    )
+    said = Path(confined.launch.env["CODEX_PATH"]).read_text()
+    assert f'"{worktree}"="write"' in said
+    assert f'"{alarms}"="read"' in said
+    for hidden in (*others, profile.journal_file):
+        assert f'"{hidden}"="deny"' in said
+    assert f'"{profile.folder}"=' not in said
 
 
 def test_an_empty_folder_with_a_secret_name_hides_nothing_and_is_not_hidden(tmp_path: Path) -> None:

@@ -70,6 +70,18 @@ async def test_a_secret_that_is_new_is_hidden_from_a_live_session(house: House, 
     assert canary.SONG not in call.output
 
 
+async def test_the_hooks_of_a_session_lie_in_the_profile_and_none_of_an_earlier_daemon_stay(house: House) -> None:
+    """In a folder where everybody writes an agent could change what its next commit runs."""
+    guards = house.profile.scratch / "guards"
+    (guards / "ar-guards-left").mkdir(parents=True)
+    house.up()
+    await ran(house, 1, "run `git config core.hooksPath`")
+    [folder] = guards.iterdir()
+    assert folder.name != "ar-guards-left"
+    assert (folder / "hooks/post-commit").is_file()
+    assert guards.stat().st_mode & 0o077 == 0
+
+
 def there(house: House) -> str:
     remote = house.repository.with_name("shop-remote.git")
     done = subprocess.run(["git", "rev-parse", "main"], cwd=remote, capture_output=True, text=True, check=True)

@@ -14,8 +14,8 @@ from agentroom_machine.daemon.guards import Guards
 
 
 @pytest.fixture
-def alarms() -> Iterator[Guards]:
-    made = Guards()
+def alarms(tmp_path: Path) -> Iterator[Guards]:
+    made = Guards(tmp_path / "guards")
     yield made
     made.close()
 
