@@ -191,7 +191,8 @@ class Sessions:
         unconfined = await asyncio.to_thread(self._confinement.why_not, session.agent)
         if session.confined is None or unconfined:
             return session.confined is None and unconfined == session.unconfined
-        return session.confined.still_fits(await asyncio.to_thread(secrets.look, session.cwd))
+        policy = await asyncio.to_thread(self.policy, session.agent)
+        return session.confined.still_fits(await asyncio.to_thread(secrets.look, session.cwd, policy))
 
     async def _make_room(self) -> None:
         while len(self._live) >= MOST_LIVE:

@@ -70,6 +70,19 @@ async def test_a_secret_that_is_new_is_hidden_from_a_live_session(house: House, 
     assert canary.SONG not in call.output
 
 
+async def test_so_is_one_that_only_the_owners_policy_names(house: House, canaries: canary.House) -> None:
+    policy = house.profile.policy_file("claude")
+    policy.parent.mkdir(parents=True)
+    policy.write_text('secrets = ["*.vault.txt"]\n')
+    house.up()
+    await ran(house, 1, "run `true`")
+    canaries.hide("kitchen/soup.vault.txt")
+    await ran(house, 2, "run `cat *.txt; echo looked`")
+    [call] = {fact.call: fact for fact in house.server.of(2, "tool_call")}.values()
+    assert "looked" in call.output
+    assert canary.SONG not in call.output
+
+
 async def test_the_hooks_of_a_session_lie_in_the_profile_and_none_of_an_earlier_daemon_stay(house: House) -> None:
     """In a folder where everybody writes an agent could change what its next commit runs."""
     guards = house.profile.scratch / "guards"
