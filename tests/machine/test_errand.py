@@ -20,7 +20,7 @@ def tools(work: Path) -> dict[str, str]:
     """An environment in which every program is there."""
     folder = work.parent / "tools"
     folder.mkdir(exist_ok=True)
-    others = "ls stat gh kubectl ssh-keygen op make git python npm bash".split()
+    others = ["ls", "stat", "gh", "kubectl", "ssh-keygen", "op", "make", "git", "python", "npm", "bash"]
     for name in (*named.PROGRAMS, *others):
         (folder / name).touch(0o755)
     return {"PATH": str(folder)}
