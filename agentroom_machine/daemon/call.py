@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 from collections.abc import Mapping, Sequence
@@ -114,6 +115,17 @@ def patched(patch: str) -> list[tuple[str, str]] | None:
     return found
 
 
+PLACES = ("workdir", "cwd", "dir_path")
+"""What the runtimes call the folder in which a command is to run."""
+
+
+def placed(raw: Any, cwd: str) -> str:
+    """The folder in which a tool's input has its command run; ``cwd`` where it names none."""
+    named = (raw.get(key) for key in PLACES) if isinstance(raw, Mapping) else ()
+    place = next((value for value in named if isinstance(value, str) and value), "")
+    return os.path.join(cwd, place)  # noqa: PTH118 - as it is written: “..” may lead through a link
+
+
 def tool_of(name: str, kind: str | None = None) -> Tool:
     """The kind of tool: by its name where it is known, else as the runtime says, which is trusted only for asking."""
     if name in _NAMED:
@@ -137,7 +149,7 @@ def from_hook(id: str, name: str, raw: Any, cwd: str, workdir: Path) -> Call:
         paths=paths_of(raw),
         raw=raw,
         workdir=workdir,
-        cwd=cwd,
+        cwd=placed(raw, cwd),
         contents=shows_contents(name, raw),
     )
 

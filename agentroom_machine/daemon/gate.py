@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from agentroom_machine import wire
 from agentroom_machine.daemon import showing
-from agentroom_machine.daemon.call import Call, is_shell, patch_of, patched
+from agentroom_machine.daemon.call import PLACES, Call, is_shell, patch_of, patched
 from agentroom_machine.danger import (
     Finding,
     Policy,
@@ -30,8 +30,8 @@ _LOOK_AT = 20_000
 _SHELLS = {"Bash", "exec_command", "shell", "local_shell", "bash", "run_shell_command", ""}
 """Tools that give a command to a shell; a runtime that names none has said so by the kind of its call."""
 _PLAIN = {
-    "command", "cmd", "description", "cwd", "workdir", "timeout", "timeout_ms", "run_in_background", "yield_time_ms",
-    "max_output_tokens", "login", "tty", "justification", "dir_path", "is_background",
+    "command", "cmd", "description", "timeout", "timeout_ms", "run_in_background", "yield_time_ms",
+    "max_output_tokens", "login", "tty", "justification", "is_background",
 }  # fmt: skip
 """Arguments of a shell tool that don't change what its command does."""
 _OWN_WORK = {"BashOutput", "KillShell", "TaskOutput", "TaskStop"}
@@ -137,7 +137,11 @@ class Gate:
             shell = _of(call.raw, "shell")
             if shell is not None and (not isinstance(shell, str) or not is_shell(shell)):
                 return _unread("it names another shell")
-            known = _PLAIN | {"shell", "sandbox_permissions", "dangerouslyDisableSandbox", "timeout_seconds"}
+            named = [value for key in PLACES if (value := call.raw.get(key))]
+            if len(set(map(str, named))) > 1 or not all(isinstance(value, str) for value in named):
+                return _unread("where it would run can't be told")
+            known = _PLAIN | (set() if call.name == "Bash" else set(PLACES))  # that one knows no such word
+            known |= {"shell", "sandbox_permissions", "dangerouslyDisableSandbox", "timeout_seconds"}
             more = sorted(
                 key for key, value in call.raw.items() if key not in known and value not in (None, "", {}, [])
             )

@@ -16,7 +16,7 @@ from acp.client.connection import ClientSideConnection
 from acp.connection import StreamDirection, StreamEvent
 from acp.exceptions import RequestError
 
-from agentroom_machine.daemon.call import Call, command_of, paths_of, tool_of
+from agentroom_machine.daemon.call import Call, command_of, paths_of, placed, tool_of
 from agentroom_machine.daemon.elicit import fields
 from agentroom_machine.daemon.gatekeeper import Decision
 from agentroom_machine.daemon.hook import HookAnswer, HookCall, HookServer, probe
@@ -339,7 +339,6 @@ class Runtime:
             if isinstance(content, schema.FileEditToolCallContent)
         )
         spots = [spot.path for spot in asked.locations or []] + [path for path, _, _ in diffs]
-        cwd = raw.get("cwd") or raw.get("workdir") if isinstance(raw, dict) else None
         return Call(
             id=asked.tool_call_id,
             tool=tool,
@@ -349,7 +348,7 @@ class Runtime:
             paths=paths_of(raw, spots),
             raw=raw,
             workdir=self.cwd,
-            cwd=cwd if isinstance(cwd, str) else str(self.cwd),
+            cwd=placed(raw, str(self.cwd)),
             diffs=diffs,
             escalates=self.launch.codex_hook,
         )

@@ -203,6 +203,21 @@ def test_a_command_is_read_from_where_it_runs(work: Path) -> None:
     assert asked.subject == "delete"
     within = from_hook("t1", "Bash", {"command": "echo x > app.py"}, str(work / "src"), work)
     assert Gate(confined="commands").judge(within) == Harmless()
+    for key in ("workdir", "cwd", "dir_path"):
+        elsewhere = hook(work, "exec_command", cmd="cat config", **{key: "/root/.ssh"})
+        asked = Gate(confined="commands").judge(elsewhere)
+        assert isinstance(asked, Ask)
+        assert asked.subject == "credentials"
+        assert elsewhere.cwd == "/root/.ssh"
+        near = hook(work, "exec_command", cmd="cat app.py", **{key: "src"})
+        assert Gate(confined="commands").judge(near) == Harmless()
+        assert near.cwd == str(work / "src")
+    for odd in ({"workdir": "src", "cwd": "/root/.ssh"}, {"workdir": ["/root/.ssh"]}):
+        asked = Gate(confined="commands").judge(hook(work, "exec_command", cmd="cat config", **odd))
+        assert isinstance(asked, Ask)
+        assert asked.subject == "unreadable"
+    unheard = from_hook("t1", "Bash", {"command": "cat config", "cwd": str(work)}, "/root/.ssh", work)
+    assert isinstance(Gate(confined="commands").judge(unheard), Ask)
 
 
 def test_the_owners_policy_adds_pauses_and_names_what_is_fine(work: Path) -> None:
