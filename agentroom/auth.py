@@ -141,7 +141,7 @@ def _standing() -> QuerySet[Connection]:
 def _seats(connection: Connection) -> QuerySet[Member]:
     """The one seat that it speaks from, or none."""
     if connection.agent_id is not None and connection.room_id is not None:
-        return access.seated(connection.room_id).filter(agent_id=connection.agent_id)
+        return access.seated_agents(connection.room_id).filter(agent_id=connection.agent_id)
     return Member.objects.filter(
         user=connection.user_id, room__owner=connection.user_id, room__kind=Room.Kind.ACCOUNT, left_at=None
     )

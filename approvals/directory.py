@@ -12,7 +12,7 @@ from django.utils import timezone
 from approvals import reported
 from approvals.models import Approval, Report, Turn
 from messaging.models import Recipient
-from rooms.access import ABSENT, seated
+from rooms.access import ABSENT, seated, seated_agents
 from rooms.errors import NotFound
 from rooms.models import Agent, Connection, Member, Room, User
 
@@ -51,7 +51,7 @@ class AgentLive:
 
 def live(seat: Member) -> list[AgentLive]:
     """Every agent of the caller's room, itself included, by handle."""
-    if not seated(seat.room_id).filter(pk=seat.pk, agent__isnull=False, agent__retired_at=None).exists():
+    if not seated_agents(seat.room_id).filter(pk=seat.pk, agent__retired_at=None).exists():
         raise NotFound(ABSENT)
     seats = _agents(seat.room_id)
     found, reports = standings(seats), reported.standing([other.pk for other in seats])

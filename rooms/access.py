@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from django.contrib.auth.models import AnonymousUser
 from django.db import connection
-from django.db.models import F, Q, QuerySet
+from django.db.models import Exists, F, OuterRef, Q, QuerySet
 from django.utils import timezone
 
 from rooms.errors import NotFound, Refused
@@ -21,6 +21,15 @@ def seated(room: Room | int) -> QuerySet[Member]:
     return Member.objects.filter(room_id=room_id, left_at=None).filter(
         Q(expires_at=None) | Q(expires_at__gt=timezone.now())
     )
+
+
+def seated_agents(room_id: int) -> QuerySet[Member]:
+    """The agents' seats in the room; none whose owner's time there is over, though it was not yet taken away."""
+    over = Agent.objects.filter(
+        pk=OuterRef("agent"), owner__seats__room=room_id, owner__seats__left_at=None,
+        owner__seats__expires_at__lte=timezone.now(),
+    )  # fmt: skip
+    return seated(room_id).filter(~Exists(over), agent__isnull=False)
 
 
 def member_for(user: User | AnonymousUser | None, room_id: int) -> Member:

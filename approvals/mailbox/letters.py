@@ -13,7 +13,7 @@ from approvals import turns
 from approvals.models import Turn
 from messaging import log, nudge
 from messaging.models import Entry, Recipient
-from rooms.access import ABSENT, lock_rooms, seated
+from rooms.access import ABSENT, lock_rooms, seated_agents
 from rooms.errors import NotFound, Refused
 from rooms.models import Member
 from rooms.rules import rule
@@ -95,7 +95,7 @@ def _look(seat: Member, turn: Turn | None, limit: int, after: int | None, *, mar
 
 def own(seat: Member) -> Member:
     """The agent's seat as it is now; NotFound when it no longer sits there."""
-    found = seated(seat.room_id).filter(pk=seat.pk, agent__retired_at=None, agent__isnull=False).first()
+    found = seated_agents(seat.room_id).filter(pk=seat.pk, agent__retired_at=None).first()
     if found is None:
         raise NotFound(ABSENT)
     return found

@@ -13,7 +13,7 @@ from approvals.turns.inbox import about, inbox, let_in
 from approvals.turns.steps import end, notice
 from messaging import log, mail
 from messaging.models import Entry, Recipient
-from rooms.access import ABSENT, lock_rooms, seated
+from rooms.access import ABSENT, lock_rooms, seated, seated_agents
 from rooms.errors import Invalid, NotFound, Refused
 from rooms.models import Member
 from rooms.rules import rule
@@ -77,7 +77,7 @@ def reply(seat: Member, turn: Turn | None, *, message: int, body: str, client_id
 def speaking(seat: Member, turn: Turn | None) -> tuple[Member, Turn | None]:
     """The agent's seat and its running turn as they are now, the room locked; NotFound for a seat that is none."""
     lock_rooms([seat.room_id])
-    author = seated(seat.room_id).filter(pk=seat.pk, agent__isnull=False).select_related("room", "agent__owner").first()
+    author = seated_agents(seat.room_id).filter(pk=seat.pk).select_related("room", "agent__owner").first()
     if author is None or author.agent is None or author.agent.retired_at is not None:
         raise NotFound(ABSENT)
     if author.room.archived_at is not None:

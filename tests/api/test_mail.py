@@ -12,9 +12,12 @@ from django.test import Client
 from django.utils import timezone
 from pytest_django import Settings
 
-from approvals import control, turns
+from agentroom import auth
+from approvals import control, mailbox, turns
 from approvals.models import Approval, Turn
 from messaging.models import Entry, Recipient
+from rooms.errors import NotFound
+from rooms.models import Member
 from tests.api.post import Caller, account, by_hand, in_session, revoked
 from tests.approvals.kitchen import Kitchen
 from tests.doors.scene import stored
@@ -273,6 +276,25 @@ def test_an_accounts_connection_hears_what_to_do(kitchen: Kitchen, method: str, 
 def test_an_agent_that_left_is_nobody(kitchen: Kitchen, claude: Caller, method: str, path: str, body: Any) -> None:
     control.remove_member(kitchen.alice, kitchen.seat(kitchen.claude).pk)
     problem(claude.call(method, path, body), 401, "unauthorised")
+
+
+@every_verb
+def test_the_agent_of_a_guest_whose_time_is_over_is_nobody_at_once(
+    kitchen: Kitchen, method: str, path: str, body: Any
+) -> None:
+    gemini = by_hand(kitchen, kitchen.gemini)
+    known = auth.caller(f"Bearer {gemini.token}")
+    seat = known.seat()
+    over = timezone.now() - timedelta(seconds=1)
+    Member.objects.filter(pk=kitchen.seat(kitchen.dana).pk).update(expires_at=over)
+    problem(gemini.call(method, path, body), 401, "unauthorised")
+    # Who was known a moment ago, as at /mcp, is asked for their seat at each call.
+    with pytest.raises(NotFound):
+        known.seat()
+    with pytest.raises(NotFound):
+        turns.send(seat, None, to=["claude"], body="look", client_id="k", connection="c")
+    with pytest.raises(NotFound):
+        mailbox.read(seat, None, peek=True)
 
 
 def test_an_archived_room_takes_nothing_more(kitchen: Kitchen, claude: Caller) -> None:
