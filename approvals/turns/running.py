@@ -142,7 +142,7 @@ def take_back(turn: Turn) -> bool:
 def start(machine: Machine, turn_id: int, *, claim_id: str, journal_id: str) -> datetime | str:
     """Let an offered turn run if consent still stands: since when, or why not (which is then stored).
 
-    The same claim again gets the same answer.
+    The same claim again gets the same answer, unless consent has ended meanwhile: whoever asks again has not begun.
     """
     turn = whole(turn_id)
     if turn is None or turn.machine_id != machine.pk or turn.claim_id != claim_id or turn.journal_id != journal_id:
@@ -152,7 +152,7 @@ def start(machine: Machine, turn_id: int, *, claim_id: str, journal_id: str) -> 
     if turn is None or turn.claim_id != claim_id:
         raise Conflict("That turn is not offered to this machine.")
     if turn.status == Turn.Status.RUNNING and turn.started_at is not None:
-        return turn.started_at
+        return _once_more(turn) or turn.started_at
     if turn.status != Turn.Status.OFFERED:
         raise Conflict("That turn may not run any more.")
     if turn.agent.paused_at is not None:
@@ -184,6 +184,18 @@ def start(machine: Machine, turn_id: int, *, claim_id: str, journal_id: str) -> 
     handed_over(turn)
     audit_step(turn, "start", who=turn.agent.handle, decision="running")
     return now
+
+
+def _once_more(turn: Turn) -> str:
+    """End a turn that runs here and has done nothing on its machine, if it may not start any more; else empty."""
+    if turn.stop_asked_at is not None:
+        why = "It was stopped before it began."
+        finish(turn, Turn.Status.STOPPED, reason=why)
+        return why
+    why = allowed(turn) or ("The permission ended before it began." if turn.outlived_at is not None else "")
+    if why:
+        finish(turn, Turn.Status.INTERRUPTED, reason=why)
+    return why
 
 
 def whole(turn_id: int) -> Turn | None:

@@ -16,7 +16,14 @@ from django.db import transaction
 from django.utils import timezone
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
 
 from agentroom_machine import wire
 from approvals import control, turns
@@ -57,6 +64,10 @@ class Consent(RuleBasedStateMachine):
         self.gone: set[str] = set()
         self.offers: dict[int, tuple[str, wire.Offer]] = {}
         self.started: set[int] = set()
+        self.claims: dict[int, wire.Offer] = {}
+        self.restarted: set[int] = set()
+        self.told_to_stop: set[int] = set()
+        self.outlived: set[int] = set()
 
     def teardown(self) -> None:
         transaction.set_rollback(True)
@@ -101,6 +112,9 @@ class Consent(RuleBasedStateMachine):
     @rule(data=st.data(), who=st.sampled_from(PEOPLE), verdict=st.sampled_from(["once", "always", "no", "never"]))
     def answer(self, data: st.DataObject, who: str, verdict: str) -> None:
         turn = data.draw(st.sampled_from(self.waiting()))
+        self._answer(turn, who, verdict)
+
+    def _answer(self, turn: Turn, who: str, verdict: str) -> None:
         question = Approval.objects.filter(turn=turn, subject="start").first()
         if question is None:
             return
@@ -227,6 +241,7 @@ class Consent(RuleBasedStateMachine):
         else:
             control.leave(self.user(who), self.kitchen.room.pk)
         self.outside.add(who)
+        self.outlived |= {turn for turn in self.started if self.asked_by[turn] == who}
         self.viewers.discard(who)
         self.always = {(person, agent) for person, agent in self.always if who not in (person, OWNER[agent])}
         self.gone |= {agent for agent in AGENTS if OWNER[agent] == who}
@@ -263,6 +278,8 @@ class Consent(RuleBasedStateMachine):
     @rule(owner=st.sampled_from(["alice", "dana"]), now=st.booleans())
     def stop(self, owner: str, now: bool) -> None:
         control.stop_machine(self.daemons[owner].machine, now=now)
+        if now:
+            self.told_to_stop |= {turn for turn, offer in self.claims.items() if OWNER[offer.agent.handle] == owner}
         assert not [turn for turn in self.waiting() if OWNER[turn.agent.handle] == owner]
 
     @rule()
@@ -285,7 +302,9 @@ class Consent(RuleBasedStateMachine):
     @precondition(lambda self: self.offers)
     @rule(data=st.data())
     def start(self, data: st.DataObject) -> None:
-        turn_id = data.draw(st.sampled_from(sorted(self.offers)))
+        self._start(data.draw(st.sampled_from(sorted(self.offers))))
+
+    def _start(self, turn_id: int) -> None:
         owner, offered = self.offers.pop(turn_id)
         machine = self.daemons[owner].machine
         result = self.attempt(turns.start, machine, turn_id, claim_id=offered.claim_id, journal_id="journal-1")
@@ -294,14 +313,49 @@ class Consent(RuleBasedStateMachine):
         who, whom = self.asked_by[turn_id], offered.agent.handle
         assert turn_id not in self.started, "never twice"
         self.started.add(turn_id)
+        self.claims[turn_id] = offered
         self.daemons[owner].running.append(turn_id)
         assert who not in self.outside
         assert who not in self.viewers
-        assert whom not in self.paused
+        assert whom not in self.paused or turn_id in self.restarted, "pausing lets what runs go on"
         assert whom not in self.gone
+        assert turn_id not in self.told_to_stop
+        assert turn_id not in self.outlived
         assert (who, whom) not in self.denied
         assert (who, whom) not in self.denied_everywhere
         assert who == OWNER[whom] or (who, whom) in self.always or turn_id in self.approved
+
+    @initialize(who=st.sampled_from(PEOPLE), whom=st.sampled_from(AGENTS), begun=st.booleans())
+    def something_goes_on(self, who: str, whom: str, begun: bool) -> None:
+        self.get_to_work(who, whom, "always", begun)
+
+    @rule(
+        who=st.sampled_from(PEOPLE),
+        whom=st.sampled_from(AGENTS),
+        verdict=st.sampled_from(["once", "always"]),
+        begun=st.booleans(),
+    )
+    def get_to_work(self, who: str, whom: str, verdict: str, begun: bool) -> None:
+        """What mostly happens, in one step: else most orders would start nothing."""
+        self.ask(who, whom)
+        for turn in Turn.objects.filter(status="asked", agent=self.agent(whom)).select_related("agent").order_by("pk"):
+            self._answer(turn, OWNER[whom], verdict)
+        self.offer(OWNER[whom])
+        for turn_id in sorted(self.offers) if begun else ():
+            self._start(turn_id)
+
+    @rule(data=st.data())
+    def restart_before_it_ran(self, data: st.DataObject) -> None:
+        """The server said yes, and the daemon ended before it wrote that down: it asks with the same claim again."""
+        running = [(owner, turn) for owner, daemon in self.daemons.items() for turn in daemon.running]
+        if not running:
+            return
+        owner, turn_id = data.draw(st.sampled_from(running))
+        self.daemons[owner].running.remove(turn_id)
+        self.daemons[owner].hello()
+        self.started.discard(turn_id)
+        self.restarted.add(turn_id)
+        self.offers[turn_id] = (owner, self.claims[turn_id])
 
     @rule(data=st.data(), state=st.sampled_from(["done", "failed", "stopped", "interrupted"]))
     def finish(self, data: st.DataObject, state: wire.TurnEnd) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import pytest
 from django.db import IntegrityError, transaction
@@ -54,6 +54,47 @@ def test_another_machine_or_claim_cannot_start_it(kitchen: Kitchen) -> None:
         with pytest.raises(Conflict):
             turns.start(machine, offer.turn_id, claim_id=claim, journal_id=journal)
     assert Turn.objects.get(pk=offer.turn_id).status == "offered"
+
+
+ENDS = {
+    "revoked": "interrupted", "denied": "interrupted", "removed": "interrupted", "back again": "interrupted",
+    "archived": "interrupted", "the agent left": "interrupted", "stopped": "stopped",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("how", ENDS)
+def test_a_daemon_that_ended_before_it_began_asks_again_and_consent_is_read_again(kitchen: Kitchen, how: str) -> None:
+    bob = kitchen.seat(kitchen.bob)
+    grant = control.set_grant(kitchen.alice, agent_id=kitchen.claude.pk, member_id=bob.pk, level="always")
+    turn = kitchen.turn(kitchen.ask(kitchen.bob, "@claude start"))
+    [offer] = kitchen.daemon.take()
+    assert isinstance(kitchen.daemon.start(offer), datetime)
+    match how:
+        case "revoked":
+            control.revoke_grant(kitchen.alice, grant.pk)
+        case "denied":
+            control.set_grant(kitchen.alice, agent_id=kitchen.claude.pk, person_id=kitchen.bob.pk, level="deny")
+        case "removed":
+            control.remove_member(kitchen.alice, bob.pk)
+        case "back again":
+            control.revoke_grant(kitchen.alice, grant.pk)
+            control.set_grant(kitchen.alice, agent_id=kitchen.claude.pk, member_id=bob.pk, level="always")
+        case "archived":
+            control.archive(kitchen.alice, kitchen.room.pk, archived=True)
+        case "the agent left":
+            control.remove_member(kitchen.alice, kitchen.seat(kitchen.claude).pk)
+        case _:
+            control.stop_turn(kitchen.bob, turn.pk)
+    # Its journal holds the offer, and not that it ran.
+    kitchen.daemon.running, kitchen.daemon.offers, kitchen.daemon.instance = [], [turn.pk], "start-2"
+    kitchen.daemon.hello()
+    refusal = kitchen.daemon.start(offer)
+    assert isinstance(refusal, str)
+    turn.refresh_from_db()
+    assert (turn.status, turn.note) == (ENDS[how], refusal)
+    assert kitchen.daemon.running == []
+    with pytest.raises(Conflict):
+        kitchen.daemon.start(offer)
 
 
 def test_consent_is_checked_again_at_start(kitchen: Kitchen) -> None:
