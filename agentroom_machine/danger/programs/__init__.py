@@ -10,6 +10,7 @@ from agentroom_machine.danger.programs import (
     builtins,
     code,
     databases,
+    expressions,
     files,
     find,
     git,
@@ -25,7 +26,7 @@ from agentroom_machine.danger.programs.stranger import judge as stranger
 from agentroom_machine.danger.reader import Program
 from agentroom_machine.danger.unknown import plain
 
-_MODULES = (text, files, find, builtins, wrappers, shells, git, github, aws, web, databases, code, runners)
+_MODULES = (expressions, text, files, find, builtins, wrappers, shells, git, github, aws, web, databases, code, runners)
 _VERSIONED = re.compile(
     r"(python|pypy|pip|node|ruby|perl|php|lua|gcc|g\+\+|clang|clang\+\+|java|vim|emacs|psql|bash|gpg|tsc)-?[\d.]+(-config)?[tm]?"
 )

@@ -31,18 +31,18 @@ class Language:
     hides: re.Pattern[str] = field(default_factory=lambda: _words(r"(?!)"))
 
 
-_NODE = Language(
+NODE = Language(
     "JavaScript",
     ("-e", "-p", "-pe", "--eval", "--print", "eval"),
     ("-r", "--require", "--import", "--loader", "-C", "--conditions", "--input-type", "--env-file", "--inspect-port"),
     _words(r"\b(rm|rmSync|rmdir|rmdirSync|unlink|unlinkSync|truncate\w*|ftruncate\w*|rimraf|removeSync|emptyDir\w*|fs\.remove|delSync|trash"
            r"|Deno\.remove\w*|dropDatabase|deleteMany|deleteOne|deleteObject\w*|flushall|flushdb|DROP\s+TABLE|DELETE\s+FROM|TRUNCATE\s+TABLE)\b"),
     _words(r"child_process|\b(execSync|execFile\w*|spawn|spawnSync|fork|execa\w*|shelljs|zx|Deno\.(run|Command)|Bun\.(spawn\w*|\$)|cluster)\b|\bexec\s*\("),
-    _words(r"process\s*\.\s*env\b(?!\s*\.\s*\w)|Deno\.env\.toObject|Bun\.env\b(?!\s*\.\s*\w)|import\.meta\.env\b(?!\.)"),
+    _words(r"process\s*(\.|\?\.)\s*env\b(?!\s*\.\s*\w)|process\s*\.\s*report\b|=\s*process\s*([;,)}\n]|$)|\(\s*process\s*[,)]|Deno\.env\.toObject|Bun\.env\b(?!\s*\.\s*\w)|import\.meta\.env\b(?!\.)"),
     _words(r"\beval\b|\bFunction\s*\(|\bconstructor\b|\[\s*['\"`]\w*['\"`]\s*\+|process\s*\[|globalThis\s*\[|global\s*\[|require\s*\(\s*[^'\"`\s]"
            r"|import\s*\(\s*[^'\"`\s]|require\s*\(\s*(['\"`])[^'\"`]*\1\s*\+|\\x[0-9a-f]{2}|\\u|fromCharCode|\batob\b|base64|\bReflect\b|\bvm\b|process\.binding|dlopen|mainModule|\]\s*\("),
 )  # fmt: skip
-_PERL = Language(
+PERL = Language(
     "Perl",
     ("-e", "-E"),
     ("-I", "-M", "-m", "-F", "-0_"),
@@ -93,7 +93,7 @@ _AWK = Language(
 )  # fmt: skip
 _OTHER = Language(
     "code",
-    ("-e", "-E", "--eval", "--expr", "--execute", "-c", "--exec", "eval", "-s"),
+    ("-e", "-E", "--eval", "-eval", "--expr", "--execute", "-c", "--exec", "eval", "-s"),
     (),
     _words(r"\b(rm|unlink|rmdir|remove\w*|delete\w*|truncate\w*|rmtree|del|erase)\b"),
     _words(r"\b(system\w*|exec\w*|shell\w*|spawn\w*|popen|process\w*|os\.cmd|cmd|run|sh|call-process)\b|`|%x"),
@@ -135,6 +135,8 @@ def judge(reader: Reader, language: Language, code: str) -> None:
     for name in re.findall(r"env(?:iron)?\b\W{0,12}?[.\[{(]\s*['\"]?(\w+)|getenv\W+(\w+)", text, re.I):
         if any(secret_name(part) for part in name if part):
             reader.find("credentials", f"{language.name} code reads a secret from the environment")
+    if language is NODE and re.search(r"['\"`](node:)?process['\"`]", text) and re.search(r"\benv\b", text):
+        reader.find("credentials", "JavaScript code reads the environment, where secrets are kept")
     runs = bool(language.runs.search(text))
     if (
         language.deletes.search(bare)
@@ -302,7 +304,9 @@ def _interpreter(language: Language) -> Program:
         args = argv[1:]
         if asks_for_help(args):
             return UNKNOWN
-        codes = list(_code(args, language))
+        if language.name == "PHP" and split(args, language.takes).has("-i", "--info"):
+            reader.find("credentials", "PHP shows the environment, where secrets are kept")
+        codes = list(codes_of(args, language))
         for word in args:
             if "data:text/javascript" in word:
                 codes.append(word.partition("data:text/javascript")[2].lstrip(";,"))
@@ -318,7 +322,7 @@ def _interpreter(language: Language) -> Program:
         if (
             words
             and words[0] in {"run", "test", "lint", "fmt", "check", "repl", "build", "serve", "compile"}
-            and language is _NODE
+            and language is NODE
         ):
             words = words[1:]
         if words and words[0] != "-":
@@ -334,7 +338,7 @@ def _interpreter(language: Language) -> Program:
     return program
 
 
-def _code(args: list[str], language: Language) -> list[str]:
+def codes_of(args: list[str], language: Language) -> list[str]:
     codes: list[str] = []
     letters = {option[1] for option in language.code if len(option) == 2}
     position = 0
@@ -443,8 +447,16 @@ def _editor(reader: Reader, argv: list[str], stdin: str | None) -> str:
             reader.unreadable("an editor runs code that can't be read")
         for target in re.finditer(r"(?:^|[|:])\s*(?:w|sav|e|r|tabe|sp|vs)\w*!?\s+([^\s|!]+)", said):
             reader.reads(target[1])
+    typed = [] if stdin in (None, UNKNOWN) else (stdin or "").splitlines()
+    for line in typed:
+        shell = re.match(r"\s*:?\s*[\d$,.%]*\s*(?:silent!?\s*)?(?:[rw]\w*\s*)?!\s*(.+)", plain(line))
+        if shell:
+            reader.text(shell[1])
+            reader.unreadable("an editor runs a command")
     for path in found.words:
-        if not path.startswith("+"):
+        if argv[0].rpartition("/")[2] in {"view", "rview"}:
+            reader.reads(path)
+        elif not path.startswith("+"):
             reader.writes(path)
     return UNKNOWN
 
@@ -479,8 +491,8 @@ PROGRAMS: dict[str, Program] = {
     **dict.fromkeys(("python", "pypy", "pythonw", "py", "ipython", "ptpython", "bpython", "micropython"), _python),
     **dict.fromkeys((
         "node", "nodejs", "deno", "bun-run", "tsx", "ts-node", "qjs", "d8", "jsc", "esno", "babel-node",
-    ), _interpreter(_NODE)),
-    "perl": _interpreter(_PERL),
+    ), _interpreter(NODE)),
+    "perl": _interpreter(PERL),
     **dict.fromkeys(("ruby", "jruby", "irb", "truffleruby"), _interpreter(_RUBY)),
     **dict.fromkeys(("php", "hhvm"), _interpreter(_PHP)),
     **dict.fromkeys(("lua", "luajit", "texlua", "luau"), _interpreter(_LUA)),
@@ -489,14 +501,14 @@ PROGRAMS: dict[str, Program] = {
         (
             "rscript", "r", "julia", "elixir", "iex", "erl", "ghc", "runghc", "runhaskell", "ghci", "ocaml", "scala",
             "groovy", "kotlin", "jshell", "clojure", "clj", "bb", "racket", "guile", "sbcl", "clisp", "tclsh", "wish",
-            "swift", "crystal", "raku", "janet", "fennel", "csi", "fsi", "octave", "gnuplot", "dotnet-script", "nim",
-            "v", "red", "rebol", "io", "pike", "jq-run", "m4", "bpftrace", "systemtap", "stap",
+            "swift", "crystal", "raku", "janet", "fennel", "csi", "fsi", "octave", "dotnet-script", "nim",
+            "v", "red", "rebol", "io", "pike", "jq-run", "bpftrace", "systemtap", "stap",
         ),
         _interpreter(_OTHER),
     ),
     **dict.fromkeys((
-        "vim", "vi", "nvim", "view", "ex", "gvim", "vimdiff", "nano", "emacs", "emacsclient", "pico", "micro", "hx",
-        "kak", "joe", "ne", "mcedit", "gedit", "kate", "subl", "zed", "mate", "rvim", "vimx",
+        "vim", "vi", "nvim", "view", "ex", "rview", "gvim", "vimdiff", "nano", "emacs", "emacsclient", "pico", "micro",
+        "hx", "kak", "joe", "ne", "mcedit", "gedit", "kate", "subl", "zed", "mate", "rvim", "vimx",
     ), _editor),
     **dict.fromkeys(("ed", "red-ed"), _ed),
     "osascript": _osascript,

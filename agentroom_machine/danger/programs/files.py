@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from agentroom_machine.danger import places
+from agentroom_machine.danger.programs import code
 from agentroom_machine.danger.programs.arguments import Arguments, asks_for_help, split
 from agentroom_machine.danger.programs.table import touches_secrets
 from agentroom_machine.danger.reader import Program, Reader
@@ -73,6 +74,20 @@ def _move(reader: Reader, argv: list[str], stdin: str | None) -> str:
     reader.writes(target)
     _carry(reader, sources, target)
     return UNKNOWN
+
+
+def _rename(reader: Reader, argv: list[str], stdin: str | None) -> str:
+    """Perl's rename takes code, the other one two texts."""
+    found = split(argv[1:], ("-e", "-E"))
+    codes = list(found.values("-e", "-E"))
+    perl = argv[0].rpartition("/")[2] != "rename" or (
+        found.words and re.search(r"[\s;$(){}`]|^\w+(\W).*\1|^(unlink|rmdir)$", found.words[0], re.S)
+    )
+    if not codes and found.words and perl:
+        codes = [found.words[0]]
+    for text in codes:
+        code.judge(reader, code.PERL, text)
+    return _move(reader, argv, stdin)
 
 
 def _writes(reader: Reader, argv: list[str], stdin: str | None) -> str:
@@ -212,13 +227,27 @@ def _pack(reader: Reader, argv: list[str], stdin: str | None) -> str:
     if asks_for_help(argv[1:]):
         return UNKNOWN
     name = argv[0]
-    found = split(argv[1:], ("-x", "-i", "-o", "-P", "-p", "-TT", "-b"))
+    takes = ["-x", "-i", "-o", "-P", "-p", "-TT", "-b", "-D", "--directory", "--unzip-command", "--output-directory"]
+    found = split(argv[1:], [*takes, "-d"] if name == "unzip" else takes)
     if name == "zip" and found.has("-m", "-d", "--move", "--delete"):
         reader.find("delete", "it deletes what it packs, or from an archive")
     if name in {"7z", "7za", "7zz", "rar"} and (argv[1:2] == ["d"] or "-sdel" in argv or "-df" in argv):
         reader.find("delete", "it deletes what it packs, or from an archive")
-    for program in found.values("-TT"):
+    glued = [word.partition("TT")[2] for word in argv[1:] if re.match(r"-\w*TT.", word)]
+    for program in [*found.values("-TT", "--unzip-command"), *glued]:
         reader.text(program)
+    if name == "unzip":
+        targets = list(found.values("-d"))
+    elif name in {"7z", "7za", "7zz"}:
+        targets = [word[2:] for word in argv[1:] if word.startswith("-o")]
+    elif name in {"rar", "unrar"}:
+        targets = [word for word in found.words if word.endswith("/")]
+    elif name in {"cpio", "unar"}:
+        targets = list(found.values("-D", "--directory", "-o", "--output-directory"))
+    else:
+        targets = []
+    for target in targets:
+        reader.writes(target)
     for word in argv[1:]:
         if not word.startswith("-"):
             reader.reads(word, tree=name in {"zip", "7z", "7za", "7zz", "rar"})
@@ -275,7 +304,8 @@ PROGRAMS: dict[str, Program] = {
     **dict.fromkeys(("rm", "grm", "rmdir", "grmdir", "unlink", "gunlink", "shred", "gshred"), _remove),
     **dict.fromkeys(("cp", "gcp", "copy", "xcp", "ditto"), _copy),
     "install": _copy,
-    **dict.fromkeys(("mv", "gmv", "move", "rename", "mmv"), _move),
+    **dict.fromkeys(("mv", "gmv", "move", "mmv"), _move),
+    **dict.fromkeys(("rename", "prename", "perl-rename", "file-rename"), _rename),
     **dict.fromkeys(("touch", "mkdir", "mkfifo", "gtouch", "fallocate", "mknod"), _writes),
     **dict.fromkeys(("ln", "gln", "link"), _link),
     **dict.fromkeys((

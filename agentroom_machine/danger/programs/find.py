@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import re
+
 from agentroom_machine.danger.reader import Program, Reader
 from agentroom_machine.danger.unknown import STAR, UNKNOWN, activate, shown
 
 _NAMES = {"-name", "-iname", "-path", "-ipath", "-wholename", "-iwholename", "-lname"}
 _RUNS = {"-exec", "-execdir", "-ok", "-okdir"}
 _WRITES = {"-fprint", "-fprint0", "-fls", "-fprintf"}
+
+_EACH = re.compile(r"-[^-deEtScjoCxX]*[xX](.*)", re.S)
+"""fd's options for a command, alone or after others that want no value."""
 
 
 def _find(reader: Reader, argv: list[str], stdin: str | None) -> str:
@@ -52,9 +57,12 @@ def _each(reader: Reader, command: list[str], names: list[str], roots: list[str]
 def _fd(reader: Reader, argv: list[str], stdin: str | None) -> str:
     args = argv[1:]
     for position, word in enumerate(args):
-        if word in {"-x", "-X", "--exec", "--exec-batch"}:
+        glued = _EACH.fullmatch(word)
+        if glued or (len(word) > 4 and "--exec-batch".startswith(word)):
             pattern = next((one for one in args[:position] if not one.startswith("-")), "")
             command = [one for one in args[position + 1 :] if one != ";"]
+            if glued and glued[1]:
+                command = [glued[1].removeprefix("="), *command]
             if command and not any("{" in one for one in command):
                 command = [*command, activate(pattern) or UNKNOWN]
             if command:

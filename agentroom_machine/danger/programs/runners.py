@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 
-from agentroom_machine.danger.programs import table
+from agentroom_machine.danger.programs import code, table
 from agentroom_machine.danger.programs.arguments import asks_for_help, split
 from agentroom_machine.danger.programs.shells import opened
 from agentroom_machine.danger.programs.wrappers import run
@@ -262,6 +262,8 @@ def _make(reader: Reader, argv: list[str], stdin: str | None) -> str:
         args,
         ("-C", "-f", "-j", "-I", "-o", "-W", "-l", "--directory", "--file", "--makefile", "--jobs", "--eval", "-E"),
     )
+    if found.has("-p", "--print-data-base"):
+        reader.find("credentials", "make shows its variables, and the environment is among them")
     for text in found.values("--eval", "-E"):
         reader.unreadable("it gives make a rule of its own")
         for call in re.finditer(r"\$\(shell ([^)]*)\)|(?:^|\n)\t([^\n]+)|;\s*([^\n]+)", plain(text)):
@@ -279,6 +281,38 @@ def _make(reader: Reader, argv: list[str], stdin: str | None) -> str:
         if equals and re.search(r"\$\(shell\s+(.+)\)", value):
             reader.text((re.search(r"\$\(shell\s+(.+)\)", value) or ["", ""])[1])
     return table.judge(reader, argv[0], table.entries()["make"], args)
+
+
+def _bun(reader: Reader, argv: list[str], stdin: str | None) -> str:
+    """bun runs code and files like node, and is a package manager besides."""
+    args = [word for position, word in enumerate(argv[1:]) if position or word != "run"]
+    codes = code.codes_of(args, code.NODE)
+    words = [word for word in args if not word.startswith("-")]
+    if codes or "-" in args or (words and words[0].endswith((".js", ".mjs", ".cjs", ".ts", ".mts", ".tsx", ".jsx"))):
+        return code.PROGRAMS["node"](reader, ["node", *args], stdin)
+    return _carry(reader, "bun", argv, stdin)
+
+
+def _cmake(reader: Reader, argv: list[str], stdin: str | None) -> str:
+    """cmake -E does what the shell's commands do."""
+    if argv[1:2] != ["-E"] or len(argv) < 3:
+        return table.judge(reader, "cmake", table.entries()["cmake"], argv[1:])
+    does, rest = argv[2], argv[3:]
+    if does in {"env", "time"}:
+        rest = [word for word in rest if not word.startswith("--")]
+        return run(reader, rest, stdin) if rest else UNKNOWN
+    if does == "chdir":
+        return reader.run(rest[1:], stdin) if rest[1:] else UNKNOWN
+    if does == "environment":
+        reader.find("credentials", "it shows the environment, where secrets are kept")
+    same = {"remove": "rm", "rm": "rm", "remove_directory": "rm", "rename": "mv", "cat": "cat", "tar": "tar",
+            "touch": "touch", "make_directory": "mkdir", "create_symlink": "ln", "create_hardlink": "ln",
+            "copy": "cp", "copy_if_different": "cp", "copy_directory": "cp"}.get(does)  # fmt: skip
+    if same:
+        return reader.run([same, *rest], stdin)
+    if does not in {"echo", "echo_append", "sleep", "true", "false", "compare_files", "md5sum", "sha256sum"}:
+        reader.project("cmake runs the project's own code, which can't be read from here")
+    return UNKNOWN
 
 
 def _go(reader: Reader, argv: list[str], stdin: str | None) -> str:
@@ -335,6 +369,8 @@ PROGRAMS: dict[str, Program] = {
     **dict.fromkeys(("npx", "bunx", "pnpx", "uvx", "dlx", "nlx"), _npx),
     **dict.fromkeys(("make", "gmake", "bmake", "nmake", "mingw32-make"), _make),
     "go": _go,
+    "bun": _bun,
+    "cmake": _cmake,
     **dict.fromkeys(
         ("concurrently", "nodemon", "hyperfine", "npm-run-all", "run-p", "run-s", "wireit", "turbowatch"), _several
     ),

@@ -20,14 +20,12 @@ _LISTERS = frozenset(
         "host", "whois", "man", "info", "tldr", "apropos", "whatis", "groups", "users", "who", "w", "last", "locale",
         "getconf", "arch", "sw_vers", "lscpu", "lsblk", "lsusb", "lspci", "lsmod", "dmesg", "vmstat", "iostat", "sar",
         "top", "htop", "btop", "btm", "glances", "nvtop", "nvidia-smi", "ifconfig", "ip", "route", "arp", "sysctl",
-        "mktemp", "tty", "stty", "logname", "factor", "bc", "dc", "units", "numfmt", "cowsay", "figlet", "lolcat",
-        "fortune", "neofetch", "fastfetch", "screenfetch", "tokei", "cloc", "open", "xdg-open", "say", "notify-send",
-        "getent", "lsb_release", "timedatectl", "pidof", "pstree", "renice", "pathchk", "sync", "locate", "mlocate",
-        "updatedb", "whereis", "dpkg-query", "apt-cache", "ldconfig", "tzselect", "loginctl", "journalctl", "lsattr",
-        "getfattr", "getfacl", "namei", "mountpoint", "findmnt", "vm_stat", "pmset", "command_not_found", "jps",
-        "jstack", "jstat", "ts", "pv", "cheat", "explainshell", "zoxide", "z", "autojump", "j", "ncal", "calendar",
-        "uuidgen", "tabs", "look", "ronn", "groff", "troff", "nroff", "hunspell", "aspell", "ispell", "wordcount",
-        "dict",
+        "mktemp", "tty", "stty", "logname", "factor", "cowsay", "figlet", "neofetch", "fastfetch", "screenfetch",
+        "tokei", "cloc", "open", "xdg-open", "say", "notify-send", "getent", "lsb_release", "timedatectl", "pidof",
+        "pstree", "renice", "pathchk", "sync", "locate", "mlocate", "updatedb", "whereis", "dpkg-query", "apt-cache",
+        "ldconfig", "tzselect", "loginctl", "journalctl", "lsattr", "getfattr", "getfacl", "namei", "mountpoint",
+        "findmnt", "vm_stat", "pmset", "command_not_found", "jps", "jstack", "jstat", "ts", "cheat", "explainshell",
+        "zoxide", "z", "autojump", "j", "ncal", "uuidgen", "tabs", "dict",
     ]
 )  # fmt: skip
 _READERS = frozenset(
@@ -35,17 +33,26 @@ _READERS = frozenset(
         "less", "more", "most", "head", "tail", "tac", "nl", "od", "xxd", "hexdump", "hd", "strings", "base32",
         "md5sum", "md5", "sha1sum", "sha224sum", "sha256sum", "sha384sum", "sha512sum", "shasum", "b2sum", "cksum",
         "sum", "wc", "uniq", "cut", "paste", "join", "comm", "fold", "fmt", "pr", "expand", "unexpand", "column",
-        "rev", "diff", "cmp", "sdiff", "diff3", "colordiff", "delta", "difft", "icdiff", "jd", "dyff", "bat",
-        "batcat", "zcat", "zless", "zmore", "gzcat", "bzcat", "bzless", "xzcat", "xzless", "lzcat", "zstdcat", "jq",
-        "gojq", "jaq", "yq", "tomlq", "xq", "fx", "jless", "dasel", "xmllint", "xmlstarlet", "htmlq", "pup", "csvcut",
-        "csvlook", "csvstat", "csvgrep", "csvsort", "csvjson", "xsv", "qsv", "miller", "mlr", "glow", "mdcat", "rich",
-        "pygmentize", "highlight", "source-highlight", "iconv", "dos2unix", "unix2dos", "enca", "chardet", "uchardet",
-        "tsort", "shuf", "asort", "sponge", "pandoc", "csplit", "split", "zdiff", "zcmp", "vbindiff", "radiff2",
-        "binwalk", "r2", "hexyl", "xxh64sum", "xxhsum", "uuencode", "uudecode", "qrencode", "zbarimg", "view",
-        "exiv2", "mediainfo", "sox", "soxi", "ptx", "nkf", "lesspipe", "bzdiff", "xzdiff", "viewer", "envsubst",
-        "datamash", "tv", "vd", "visidata", "sc-im",
+        "rev", "diff", "cmp", "sdiff", "diff3", "colordiff", "delta", "difft", "icdiff", "jd", "dyff", "bat", "batcat",
+        "zcat", "zless", "zmore", "gzcat", "bzcat", "bzless", "xzcat", "xzless", "lzcat", "zstdcat", "fx", "jless",
+        "dasel", "xmllint", "xmlstarlet", "htmlq", "pup", "csvcut", "csvlook", "csvstat", "csvgrep", "csvsort",
+        "csvjson", "xsv", "qsv", "glow", "mdcat", "rich", "pygmentize", "highlight", "source-highlight", "iconv",
+        "dos2unix", "unix2dos", "enca", "chardet", "uchardet", "tsort", "shuf", "asort", "sponge", "pandoc", "csplit",
+        "split", "zdiff", "zcmp", "vbindiff", "radiff2", "binwalk", "hexyl", "xxh64sum", "xxhsum", "uuencode",
+        "uudecode", "qrencode", "zbarimg", "exiv2", "mediainfo", "ptx", "nkf", "lesspipe", "bzdiff", "xzdiff",
+        "viewer", "datamash", "tv", "vd", "visidata", "sc-im", "pv", "look", "ronn", "groff", "troff", "nroff",
+        "hunspell", "aspell", "ispell", "wordcount", "bc", "units", "numfmt", "lolcat", "calendar", "fortune",
     ]
 )  # fmt: skip
+_LISTS = {"date", "gdate", "file", "dig", "host", "sysctl", "journalctl"}
+"""Of the former those that print what the file of their option ``-f`` says."""
+_RUN_BY: dict[str, tuple[str, ...]] = {
+    "bat": ("--pager",),
+    "batcat": ("--pager",),
+    "delta": ("--pager",),
+    "pandoc": ("-F", "--filter", "-L", "--lua-filter", "--pdf-engine"),
+}
+"""Of the readers those that are told programs, and by which options."""
 _PATTERNS = frozenset(
     [
         "grep", "egrep", "fgrep", "zgrep", "zegrep", "zfgrep", "bzgrep", "xzgrep", "rg", "ag", "ack", "ack-grep",
@@ -140,7 +147,14 @@ def _rev(reader: Reader, argv: list[str], stdin: str | None) -> str:
 
 
 def _reader(reader: Reader, argv: list[str], stdin: str | None) -> str:
-    named = ("--output", "-o", "--out", "-O") if argv[0] in {"pandoc", "iconv", "xmllint", "sox"} else ()
+    named = ("--output", "-o", "--out", "-O") if argv[0] in {"pandoc", "iconv", "xmllint", "shuf"} else ()
+    runs = _RUN_BY.get(argv[0].rpartition("/")[2], ())
+    for program in split(argv[1:], runs).values(*runs) if runs else ():
+        reader.text(program)
+    if argv[0] == "pandoc" and any(re.search(r"\.lua$|^-d|^--defaults", word) for word in argv[1:]):
+        reader.project("pandoc runs the project's own code, which can't be read from here")
+    if argv[0] in {"groff", "troff", "nroff"} and split(argv[1:]).has("-U", "--unsafe"):
+        reader.project(f"what {argv[0]} sets may run commands")
     for word in argv[1:]:
         path = word.partition("=")[2] if word.startswith("--") else word.lstrip("@")
         if (path and not word.startswith("-")) or word.startswith("--"):
@@ -155,12 +169,15 @@ def _reader(reader: Reader, argv: list[str], stdin: str | None) -> str:
     if argv[0] == "sponge":
         for path in found.words:
             reader.writes(path)
-    if argv[0] in {"less", "more", "most", "view"} and any(word.startswith("+") and "!" in word for word in argv[1:]):
+    if argv[0] in {"less", "more", "most"} and any(word.startswith("+") and "!" in word for word in argv[1:]):
         reader.unreadable("it runs a command from inside of a pager")
     return UNKNOWN
 
 
 def _lister(reader: Reader, argv: list[str], stdin: str | None) -> str:
+    if argv[0].rpartition("/")[2] in _LISTS:
+        for path in split(argv[1:], ("-f", "--file", "--files-from")).values("-f", "--file", "--files-from"):
+            reader.reads(path)
     for word in argv[1:]:
         if word.startswith(("~", "/")) and not word.startswith(("/dev", "/proc")):
             reader.reads(word)
@@ -175,6 +192,9 @@ def _lister(reader: Reader, argv: list[str], stdin: str | None) -> str:
 def _manual(reader: Reader, argv: list[str], stdin: str | None) -> str:
     for program in split(argv[1:], ("-P", "--pager", "-H", "-M", "-S", "-C")).values("-P", "--pager", "-H"):
         reader.text(program)
+    for word in argv[1:]:
+        if "/" in word and not word.startswith("-"):
+            reader.reads(word)
     return UNKNOWN
 
 
@@ -193,8 +213,19 @@ def _which(reader: Reader, argv: list[str], stdin: str | None) -> str:
     return "\n".join(plain(word) for word in argv[1:] if not word.startswith("-")) + "\n"
 
 
+_PS_TAKES = {"-o", "-O", "-p", "-C", "-u", "-U", "-g", "-G", "-t", "-s", "-q", "--format", "--pid", "--ppid",
+             "--sort", "--user", "--User", "--group", "--Group", "--sid", "--tty", "--quick-pid"}  # fmt: skip
+
+
 def _ps(reader: Reader, argv: list[str], stdin: str | None) -> str:
-    if any(re.fullmatch(r"[a-zA-Z]*e[a-zA-Z]*", word) and "=" not in word for word in argv[1:2]) or "-E" in argv:
+    shows, skip = "-E" in argv, False
+    for word in argv[1:]:
+        if skip or word.startswith("-"):
+            skip = not skip and (word in _PS_TAKES or bool(re.fullmatch(r"-[a-zA-Z]*[oOpCuUgGtsq]", word)))
+        elif re.fullmatch(r"[a-zA-Z]+", word):
+            shows = shows or "e" in word or "E" in word
+            skip = word[-1] in "oOpUtk"
+    if shows or any("environ" in word for word in argv[1:]):
         reader.find("credentials", "it shows the environment of what runs")
     return UNKNOWN
 

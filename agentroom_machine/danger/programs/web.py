@@ -219,7 +219,40 @@ def _transfer(reader: Reader, argv: list[str], stdin: str | None) -> str:
         if not globbed(word):
             for piece in pieces(word):
                 reader.reads(piece)
+    name = argv[0].rpartition("/")[2]
+    if name in {"yt-dlp", "youtube-dl"}:
+        _video(reader, argv)
+    elif name == "aria2c":
+        for position, word in enumerate(argv[1:], start=1):
+            option, equals, value = word.partition("=")
+            value = value if equals else argv[position + 1] if position + 1 < len(argv) else ""
+            if option.startswith("--on-"):
+                reader.text(value)
+            elif option in {"-d", "--dir", "-o", "--out"}:
+                reader.writes(value)
+            elif option == "--conf-path":
+                reader.project("a part of the request is in a file")
     return UNKNOWN
+
+
+def _video(reader: Reader, argv: list[str]) -> None:
+    runs = ("--exec", "--exec-before-download", "--netrc-cmd")
+    plants = ("--config-locations", "--plugin-dirs", "--ffmpeg-location", "--postprocessor-args", "--ppa",
+              "--downloader-args", "--external-downloader-args", "--load-info-json")  # fmt: skip
+    found = split(argv[1:], (
+        *runs, *plants, "--cookies-from-browser", "--cookies", "--downloader", "--external-downloader", "-o",
+        "--output", "-P", "--paths", "-f", "--format", "-a", "--batch-file", "-u", "--username", "-p", "--password",
+    ))  # fmt: skip
+    for text in found.values(*runs):
+        reader.text(re.sub(r"^\w+:", "", text))
+    for program in found.values("--downloader", "--external-downloader"):
+        reader.run([program.rpartition(":")[2] or program, UNKNOWN], "")
+    if found.has("--cookies-from-browser", "--netrc", "-n", "--password", "-p"):
+        reader.find("credentials", "it signs in with a secret")
+    if found.has(*plants):
+        reader.project("a part of what it runs is in a setting")
+    for path in found.values("-o", "--output", "-P", "--paths"):
+        reader.writes(path)
 
 
 PROGRAMS: dict[str, Program] = {

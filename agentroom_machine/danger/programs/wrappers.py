@@ -97,6 +97,9 @@ def _wrapper(name: str) -> Program:
     takes, skipped = _TAKES[name]
 
     def program(reader: Reader, argv: list[str], stdin: str | None) -> str:
+        if name in {"strace", "ltrace", "gtime"}:
+            for target in split(argv[1:], (*takes, "--output"), posix=True).values("-o", "--output"):
+                reader.text(target[1:]) if target.startswith(("|", "!")) else reader.writes(target)
         rest = command(argv[1:], takes, skipped)
         if name == "setarch" and rest and rest[0] in _ARCHITECTURES:
             rest = rest[1:]
