@@ -115,8 +115,13 @@ def _by_token(digest: str) -> Connection | None:
     signed_in = Token.objects.valid().filter(type=Token.Type.ACCESS_TOKEN, hash=digest).first()
     if signed_in is None or SCOPE not in signed_in.get_scopes() or not for_us(signed_in.get_resources()):
         return None
-    grant_id = signed_in.get_grant_id()
-    return _standing().filter(grant_id=grant_id, user=signed_in.user_id).first() if grant_id else None
+    return of_sign_in(signed_in)
+
+
+def of_sign_in(token: Token) -> Connection | None:
+    """The connection that this token came with, as long as nobody ended it."""
+    grant_id = token.get_grant_id()
+    return _standing().filter(grant_id=grant_id, user=token.user_id).first() if grant_id else None
 
 
 def for_us(resources: list[str]) -> bool:

@@ -18,6 +18,7 @@ from django.contrib.auth.hashers import make_password
 from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse, JsonResponse
 
+from agentroom import auth
 from rooms import membership, tokens
 from rooms.errors import RuleError
 from rooms.rules import rule
@@ -161,8 +162,20 @@ class Revoke(views.RevokeView):  # type: ignore[misc]
         return answer
 
 
+class UserInfo(views.UserInfoView):  # type: ignore[misc]
+    """OpenID: whom the token speaks for, as long as its connection stands."""
+
+    def _respond(self, request: HttpRequest) -> HttpResponse:
+        answer: HttpResponse = super()._respond(request)
+        held = get_validator_context().access_token
+        if answer.status_code == HTTPStatus.OK and (held is None or auth.of_sign_in(held) is None):
+            answer = refused("invalid_token", "This sign-in has ended. Sign in again.", HTTPStatus.UNAUTHORIZED)
+            answer["WWW-Authenticate"] = 'Bearer error="invalid_token"'
+        return answer
+
+
 register = Register.as_view()
 device_code = DeviceCode.as_view()
 token = Tokens.as_view()
 revoke = Revoke.as_view()
-user_info = views.UserInfoView.as_view()
+user_info = UserInfo.as_view()

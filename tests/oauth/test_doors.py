@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 from django.test import Client
+from django.utils import timezone
 
 from rooms import membership
+from rooms.models import Connection
 from tests.approvals.kitchen import Kitchen
 from tests.doors.scene import stored
 from tests.oauth.program import Program, browser_of
@@ -47,3 +49,14 @@ def test_what_openid_tells_of_a_person_is_a_number(kitchen: Kitchen) -> None:
     token = Program.introduced().signs_in(kitchen.alice, scope="openid agentroom")["access_token"]
     answer = Client(headers={"Authorization": f"Bearer {token}"}).get("/identity/o/api/userinfo")
     assert answer.json() == {"sub": str(kitchen.alice.pk)}
+
+
+def test_openid_tells_nothing_once_the_connection_has_ended(kitchen: Kitchen) -> None:
+    token = Program.introduced().signs_in(kitchen.alice, scope="openid agentroom")["access_token"]
+    client = Client(headers={"Authorization": f"Bearer {token}"})
+    # Ended through its user, agent or machine, or by its page: the token itself may still be there.
+    Connection.objects.update(revoked_at=timezone.now())
+    for method in ("GET", "POST"):
+        answer = client.generic(method, "/identity/o/api/userinfo")
+        assert (answer.status_code, answer.json()["error"]) == (401, "invalid_token")
+        assert answer["WWW-Authenticate"] == 'Bearer error="invalid_token"'
