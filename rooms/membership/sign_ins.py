@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from datetime import timedelta
 
 from allauth.idp.oidc.models import Client, Token
-from django.db.models import Q, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet, Subquery
 from django.utils import timezone
 
 from messaging import nudge
@@ -22,6 +22,8 @@ UNUSED_LASTS = timedelta(days=1)
 TIME_TO_BE_USED = timedelta(minutes=10)
 FORGOTTEN_AFTER = timedelta(days=90)
 """A program that somebody used keeps its registration so long after its last sign-in ended."""
+MOST_KEPT = 1000
+"""So many of these are kept; of more, those whose last sign-in ended longest ago go first."""
 ENDED = "This sign-in has ended. Sign in again."
 
 
@@ -102,12 +104,13 @@ def forget() -> None:
             Connection.objects.filter(grant_id=grant_id, revoked_at=None).update(revoked_at=now)
     Consent.objects.filter(created_at__lte=now - CONSENT_LASTS).delete()
     _unused(UNUSED_LASTS).delete()
+    Client.objects.filter(pk__in=list(_ended()[MOST_KEPT:])).delete()
 
 
 @rule
 def room_for_a_program(most: int) -> bool:
     """Whether another program may introduce itself: beyond ``most`` unused ones, those go that had time to be used."""
-    if Client.objects.filter(data__dcr=True, token=None).count() < most:
+    if _unused(timedelta(0)).count() < most:
         return True
     oldest = _unused(TIME_TO_BE_USED).order_by("created_at").values_list("pk", flat=True)[:100]
     return bool(Client.objects.filter(pk__in=list(oldest)).delete()[0])
@@ -119,3 +122,12 @@ def _unused(since: timedelta) -> QuerySet[Client]:
     lately = Connection.objects.exclude(client="").filter(Q(revoked_at=None) | Q(revoked_at__gt=now - FORGOTTEN_AFTER))
     unused: QuerySet[Client] = Client.objects.filter(data__dcr=True, created_at__lte=now - since, token=None)
     return unused.exclude(pk__in=lately.values("client"))
+
+
+def _ended() -> QuerySet[Client, str]:
+    """The programs whose every sign-in has ended, the last one first."""
+    own = Connection.objects.filter(client=OuterRef("pk"))
+    ended = Client.objects.filter(Exists(own), ~Exists(own.filter(revoked_at=None)), data__dcr=True, token=None)
+    last = own.order_by("-revoked_at").values("revoked_at")[:1]
+    found: QuerySet[Client, str] = ended.order_by(Subquery(last).desc(), "pk").values_list("pk", flat=True)
+    return found

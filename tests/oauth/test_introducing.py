@@ -182,6 +182,16 @@ def test_unused_programs_do_not_pile_up_and_keep_nobody_out_for_long(
     assert Known.objects.count() == 2
 
 
+def test_programs_whose_sign_ins_ended_keep_nobody_out(kitchen: Kitchen, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("agentroom.oauth.adapter.MOST_UNUSED", 2)
+    for _ in range(3):
+        Program.introduced().signs_in(kitchen.bob)
+    Connection.objects.update(revoked_at=timezone.now())
+    Token.objects.all().delete()
+    told_ = [introduce(redirect_uris=["https://agents.example/"]).status_code for _ in range(3)]
+    assert told_ == [201, 201, 400]
+
+
 # --- what is forgotten ----------------------------------------------------------------------------------------------
 
 
@@ -216,6 +226,21 @@ def test_a_program_whose_sign_in_was_ended_may_come_again_without_introducing_it
     Connection.objects.update(revoked_at=timezone.now() - timedelta(days=91))
     membership.forget()
     assert not Known.objects.exists()
+
+
+def test_of_many_programs_whose_sign_ins_ended_those_stay_that_were_used_last(
+    kitchen: Kitchen, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rooms.membership.sign_ins.MOST_KEPT", 1)
+    long_ago, lately, standing = (Program.introduced() for _ in range(3))
+    for program, days in ((long_ago, 9), (lately, 8), (long_ago, 7), (lately, 1)):
+        program.signs_in(kitchen.bob)
+        now = timezone.now()
+        Connection.objects.filter(revoked_at=None).update(revoked_at=now - timedelta(days=days))
+    Token.objects.all().delete()
+    standing.signs_in(kitchen.bob)
+    membership.forget()
+    assert set(Known.objects.values_list("pk", flat=True)) == {lately.id, standing.id}
 
 
 def test_a_sign_in_whose_tokens_all_expired_is_listed_no_more(kitchen: Kitchen) -> None:
