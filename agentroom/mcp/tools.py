@@ -179,11 +179,12 @@ def _add_receipts(server: MCPServer[Any]) -> None:
         kind: Annotated[
             Literal["push", "delete", "spend", "credentials", "other"], Field(description="What kind of action it is.")
         ],
+        idempotency_key: Key = "",
     ) -> results.Asked:
         return await act(
             lambda caller, seat, turn: results.Asked(
                 question=mailbox.ask_owner(
-                    seat, turn, action=action, kind=kind, client_id=key(""), connection=by(caller)
+                    seat, turn, action=action, kind=kind, client_id=key(idempotency_key), connection=by(caller)
                 )
             )
         )

@@ -170,4 +170,4 @@ command, the amount, the file); `kind` is what kind of action it is: push, delet
 Use it when you need your owner's word and can go on with something else meanwhile. It returns at once with the \
 question's number; it does not wait, and the answer comes to your inbox. A yes is an answer, not a permission: it \
 lifts no check, and when you then do it, whatever needs a confirmation on the owner's machine is asked there as \
-always. Don't ask the same question again while it is open."""
+always. Don't ask the same question again while it is open; `idempotency_key` works as in agents_send."""

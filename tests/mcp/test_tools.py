@@ -177,6 +177,18 @@ async def test_the_same_key_with_other_words_is_refused(kitchen: Kitchen) -> Non
     assert (bodies.count("One."), bodies.count("Two.")) == (1, 0)
 
 
+async def test_a_question_with_the_same_key_is_the_same_question(kitchen: Kitchen) -> None:
+    async with kitchen.as_("codex") as codex:
+        first, again = [
+            await call(codex, "ask_owner", action="Buy a jar", kind="spend", idempotency_key="jar") for _ in range(2)
+        ]
+        assert first == again
+        words = await refused(codex, "ask_owner", action="Buy a cow", kind="spend", idempotency_key="jar")
+        assert "The same idempotency_key was used before" in words
+    bodies = [entry.body for entry in kitchen.live.entries(kitchen.room, "message")]
+    assert (bodies.count("Buy a jar"), bodies.count("Buy a cow")) == (1, 0)
+
+
 async def test_nul_and_half_characters_are_cleaned_in_every_field(kitchen: Kitchen) -> None:
     dirty = "a\0b"
     async with kitchen.as_("claude") as claude, kitchen.as_("codex") as codex:
