@@ -68,7 +68,8 @@ def _secret(path: Path, workdir: Path, named: Callable[[str], bool]) -> bool:
     name = path.name
     if name.casefold() in _ONLY_WITH_TOKEN:
         return _holds_token(path)
-    return places.secret(name) or named(path.relative_to(workdir).as_posix())
+    inside = path.relative_to(workdir).as_posix()
+    return (places.secret(name) and places.secret(inside)) or named(inside)
 
 
 def _holds_token(path: Path) -> bool:

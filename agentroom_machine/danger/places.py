@@ -47,6 +47,13 @@ _DATA = re.compile(
     re.I,
 )
 """Names with a secret's word in them are secrets when they hold data, not code or text about it."""
+_TOKENS = re.compile(
+    r"tokens\.json"
+    r"|(design|theme|style|colou?r|figma|added|special|stop|bad)[_-]tokens?\.(json|ya?ml|toml|txt|csv)"
+)
+"""Tokens of a design or of a language model, which sign nobody in."""
+_TEXTS = {"locale", "locales", "i18n", "l10n", "lang", "translations", "vocab", "tokenizer", "tokenizers"}
+"""Folders whose files about tokens are words, too."""
 
 _FOLDERS = {
     ".ssh", ".aws", ".gnupg", ".kube", ".docker", ".azure", ".gcloud", "gcloud", ".mozilla", ".password-store",
@@ -147,10 +154,22 @@ def _secret(text: str) -> bool:
         return False
     if any(fnmatch.fnmatchcase(name, one) for one in _NAMES):
         return True
-    if _WORDS.match(name) and _DATA.search(name):
+    if _WORDS.match(name) and _DATA.search(name) and not _signs_nobody_in(parts):
         return True
     wrapped = "/" + "/".join(parts) + "/"
     return any(f"/{folder}/" in wrapped for folder in _FOLDERS) and name != "known_hosts"
+
+
+def _signs_nobody_in(parts: list[str]) -> bool:
+    """Whether a file about tokens is a project's own text; in a home folder, or a hidden one, it may be a sign-in."""
+    *folders, name = parts
+    if folders == ["~"] or any(part.startswith(".") or part == "agentroom" for part in folders):
+        return False
+    ours = os.environ.get("AGENTROOM_HOME")
+    if ours and "/".join(parts).startswith(place(str(Path(ours).expanduser().absolute())).casefold().strip("/") + "/"):
+        return False
+    text = bool(_TEXTS.intersection(folders)) and re.fullmatch(r"tokens?\.(json|ya?ml|toml|txt|csv)", name)
+    return bool(text or _TOKENS.fullmatch(name))
 
 
 def _may_be_secret(path: str, text: str) -> bool:

@@ -355,13 +355,13 @@ class Reader:
             self.unreadable("the owner's policy asks before it")
         if plain(name) == "[":
             name = "["
-        if not name.isascii():
-            self.unreadable("the name of a program in it holds letters that look like others")
         if open_ended(name) or not name:
             if any(places.secret(word, self.scope.directory) for word in argv[1:]):
                 self.find("credentials", "it gives a secret to a program whose name is computed")
             self.unreadable("which program it runs is only known when it runs")
             return UNKNOWN
+        if not name.isascii():
+            self.unreadable("the name of a program in it holds letters that look like others")
         said = ""
         for body in self.scope.functions.get(argv[0], []):
             before, self.scope.positional = self.scope.positional, argv[1:]

@@ -109,7 +109,7 @@ def judge(reader: Reader, name: str, entry: Entry, args: list[str]) -> str:
     if found or _is_harmless(entry, args, sights):
         return UNKNOWN
     rest: Rest = "project" if _any(entry.project, sights) else entry.otherwise
-    if rest in {"project", "harmless"} and args and args[0] == UNKNOWN:
+    if rest in {"project", "harmless"} and args and args[0] == UNKNOWN and not entry.files_first:
         rest = "unreadable"
     if rest == "project":
         reader.project(f"{name} runs the project's own code, which can't be read from here")
