@@ -49,6 +49,35 @@ def test_the_projects_own_code_asks_only_where_nothing_confines_it(command: str)
 
 
 @pytest.mark.parametrize(
+    "command",
+    [
+        "eslint .", "npx prettier --check .", "stylelint x.css", "commitlint --edit", "mypy .", "pylint src", "rubocop",
+        "tailwindcss -i a.css", "typedoc", "flake8", "python manage.py check", "python manage.py makemigrations",
+        "python manage.py showmigrations", "alembic history", "docker compose up", "docker compose -f a.yml up -d",
+        "docker-compose up", "docker build -t x .", "docker buildx build .", "terraform plan", "pulumi preview",
+        "npm pack", "npm init -y", "gem build x.gemspec", "gradle dependencies", "make list", "nx generate x",
+        "source .venv/bin/activate", "pandoc --filter ./x.py a.md", "aria2c --on-download-complete=./x.sh URL",
+        "jq -f x.jq a.json", "envsubst < t.tpl", "cmake -P x.cmake", "groff -U x", "yt-dlp --downloader ./x.sh URL",
+    ],
+)  # fmt: skip
+def test_what_loads_code_of_the_project_asks_where_nothing_confines_it(command: str) -> None:
+    assert classify(command, confined=True).kind is None
+    assert classify(command, confined=False).kind == "unreadable"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "ruff check .", "ruff format", "black .", "gofmt -l .", "rustfmt x.rs", "shellcheck x.sh", "docker ps",
+        "docker compose logs", "docker images", "terraform fmt", "cargo tree", "npm ls", "npm view x", "pip list",
+        "make --version", "tsc --noEmit", "jq .name package.json", "pandoc a.md -o a.html", "bat x.py", "git fetch -p",
+    ],
+)  # fmt: skip
+def test_what_has_no_code_in_its_settings_asks_nowhere(command: str) -> None:
+    assert classify(command, confined=False).kind is None
+
+
+@pytest.mark.parametrize(
     "command", ["ls -la", "git status", "echo 'git push'", "grep -rn 'rm -rf' .", "git push --help"]
 )
 def test_what_can_be_read_needs_no_confinement(command: str) -> None:
