@@ -121,13 +121,14 @@ def _passes(name: str) -> bool:
     return not name.startswith(("GIT_", "AGENTROOM_", "LD_", "DYLD_", "BASH_"))
 
 
-def run(errand: Errand, environ: Mapping[str, str] | None = None) -> ErrandResult:
+def run(errand: Errand, environ: Mapping[str, str] | None = None, *, within: Path | None = None) -> ErrandResult:
     """Does it, without a shell, with the owner's own environment and sign-ins. Blocks; call it once.
 
     It works in a folder of its own, on copies: whatever the project changes meanwhile, no name leads anywhere else.
+    ``within``: where that folder lies; in the system's folder for such, where others may write too, if nothing is said.
     """
     env = {name: value for name, value in (environ if environ is not None else os.environ).items() if _passes(name)}
-    with tempfile.TemporaryDirectory(prefix="ar-errand-", ignore_cleanup_errors=True) as folder:
+    with tempfile.TemporaryDirectory(prefix="ar-errand-", dir=within, ignore_cleanup_errors=True) as folder:
         top = Path(os.path.realpath(folder))
         try:
             _below(top, errand.cwd).mkdir(parents=True, exist_ok=True)

@@ -98,7 +98,8 @@ class Outside:
     async def _run(self, plan: Errand) -> ErrandResult:
         key, shown = secrets.token_hex(8), plan.short()
         self._journal.begin_outside(key, self._turn_id, shown)
-        result = await asyncio.to_thread(errand.run, plan)
+        # Beside the guards: no session writes there.
+        result = await asyncio.to_thread(errand.run, plan, within=self._guards.folder.parent)
         failed = f"The approved command ended with {result.code}: " if result.code is not None else "It did not begin: "
         words = {"done": "Done outside of the confinement, as approved: ", "failed": failed, "unknown": UNKNOWN}
         self._notice(f"{words[result.state]}{shown}")

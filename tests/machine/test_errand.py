@@ -196,6 +196,18 @@ def test_what_a_service_writes_by_name_is_not_kept_and_that_is_said(work: Path) 
     assert (work.parent / "bashrc").read_text() == ""
 
 
+def test_its_copies_lie_where_it_is_told_and_go_with_it(work: Path) -> None:
+    profile, programs = work.parent / "profile", work.parent / "bin"
+    profile.mkdir()
+    programs.mkdir()
+    (programs / "aws").write_text(f"#!/bin/sh\nls {profile}\n")
+    (programs / "aws").chmod(0o755)
+    plan = errand.resolve("aws s3 ls", work, work, {"PATH": str(programs)})
+    assert plan is not None
+    assert errand.run(plan, within=profile).output.startswith("ar-errand-")
+    assert list(profile.iterdir()) == []
+
+
 def test_nothing_that_steers_the_linker_or_a_shell_comes_along(work: Path) -> None:
     plan = errand.Errand(Path("/bin/cat"), ("cat", "/proc/self/environ"), work)
     said = errand.run(
