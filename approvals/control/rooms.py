@@ -20,8 +20,13 @@ from rooms.rules import rule
 
 
 @rule
-def name_deputy(owner: User, *, handle: str, until: datetime) -> None:
-    """Let another person answer for one's agents until then."""
+def name_deputy(owner: User, *, handle: str, until: datetime, recently: bool) -> None:
+    """Let another person answer for one's agents until then.
+
+    The owner has ``recently`` signed in: a deputy approves what the owner can't without. Ending it wants none.
+    """
+    if not recently:
+        raise Refused(SIGN_IN, code="sign_in")
     deputy = User.objects.filter(username=handle.strip().lower().lstrip("@"), is_active=True).first()
     rooms = Member.objects.filter(user=owner, left_at=None).values("room")
     if deputy is None or not Member.objects.filter(user=deputy, left_at=None, room__in=rooms).exists():

@@ -6,8 +6,10 @@ from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect
 from django.utils.http import url_has_allowed_host_and_scheme
 
+from approvals import control
+from messaging import sign_in
 from rooms.access import ABSENT
-from rooms.errors import NotFound
+from rooms.errors import NotFound, Refused
 from rooms.models import User
 
 
@@ -29,6 +31,14 @@ def back(request: HttpRequest, to: str, *args: object) -> HttpResponse:
     if wanted and url_has_allowed_host_and_scheme(wanted, {request.get_host()}, require_https=request.is_secure()):
         return redirect(wanted)
     return redirect(to, *args)
+
+
+def sign_in_first(user: User, back: str) -> HttpResponse:
+    """Send whoever does what wants a recent sign-in to sign in once more and back to the page. Nothing is decided."""
+    url = sign_in.again(user, back)
+    if not url:
+        raise Refused(control.SIGN_IN, code="sign_in")
+    return redirect(url)
 
 
 def cancelled_too(turns: int) -> str:

@@ -7,15 +7,18 @@ from datetime import timedelta
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils import timezone
+from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST
 
 from approvals import control
 from approvals.models import Grant
+from messaging import sign_in
 from rooms.errors import Invalid, NotFound
 from rooms.forms import DeputyForm, GrantForm, ends_at
 from rooms.models import Agent, Member, User
-from rooms.views.actor import back, cancelled_too, person, posted
+from rooms.views.actor import back, cancelled_too, person, posted, sign_in_first
 from rooms.views.home import own_grants
 
 
@@ -36,6 +39,7 @@ def grant_revoke(request: HttpRequest, grant_id: int) -> HttpResponse:
     return back(request, "grants")
 
 
+@never_cache
 def deputy(request: HttpRequest) -> HttpResponse:
     user = person(request)
     now = timezone.now()
@@ -43,16 +47,25 @@ def deputy(request: HttpRequest) -> HttpResponse:
         control.end_deputy(user)
         messages.success(request, "You answer alone again.")
         return redirect("deputy")
+    recently = sign_in.recently(request, user)
+    if request.method == "POST" and not recently:
+        return sign_in_first(user, reverse("deputy"))
     form = DeputyForm(posted(request))
     if request.method == "POST" and form.is_valid():
         handle, until = form.cleaned_data["handle"], now + timedelta(days=form.cleaned_data["days"])
-        form.settle(lambda: control.name_deputy(user, handle=handle, until=until))
+        form.settle(lambda: control.name_deputy(user, handle=handle, until=until, recently=recently))
         if not form.errors:
             messages.success(request, f"{handle} may answer for you.")
             return redirect("deputy")
     user.refresh_from_db()
     current = user.deputy if user.deputy_until is not None and user.deputy_until > now else None
-    context = {"form": form, "deputy": current, "until": user.deputy_until}
+    context = {
+        "form": form,
+        "deputy": current,
+        "until": user.deputy_until,
+        "recently": recently,
+        "sign_in": "" if recently else sign_in.again(user, reverse("deputy")),
+    }
     return render(request, "rooms/deputy.html", context, status=422 if form.errors else 200)
 
 

@@ -13,10 +13,9 @@ from django.views.decorators.http import require_http_methods, require_POST
 from approvals import control
 from messaging import sign_in
 from rooms import access
-from rooms.errors import Invalid, Refused
+from rooms.errors import Invalid
 from rooms.forms import DeleteAccountForm, DeleteRoomForm
-from rooms.models import User
-from rooms.views.actor import person, posted
+from rooms.views.actor import person, posted, sign_in_first
 
 
 @require_POST
@@ -27,7 +26,7 @@ def room_transfer(request: HttpRequest, room_id: int) -> HttpResponse:
         raise Invalid("Choose to whom the room goes.", field="to")
     recently = sign_in.recently(request, user)
     if not recently:
-        return _sign_in_first(user, reverse("room_settings", args=[room_id]))
+        return sign_in_first(user, reverse("room_settings", args=[room_id]))
     room = control.transfer(user, room_id, int(chosen), recently=recently)
     messages.success(request, f"{room.name} is {room.owner.username}’s now.")
     return redirect("room", room_id)
@@ -42,7 +41,7 @@ def room_delete(request: HttpRequest, room_id: int) -> HttpResponse:
     control.check_deletable(room)
     here, recently = reverse("room_delete", args=[room_id]), sign_in.recently(request, user)
     if request.method == "POST" and not recently:
-        return _sign_in_first(user, here)
+        return sign_in_first(user, here)
     form = DeleteRoomForm(posted(request))
     if request.method == "POST" and form.is_valid():
         name = form.cleaned_data["name"]
@@ -66,7 +65,7 @@ def account_delete(request: HttpRequest) -> HttpResponse:
     user = person(request)
     here, recently = reverse("account_delete"), sign_in.recently(request, user)
     if request.method == "POST" and not recently:
-        return _sign_in_first(user, here)
+        return sign_in_first(user, here)
     leaving = control.leaving(user)
     form = DeleteAccountForm(posted(request), leaving=leaving)
     if request.method == "POST" and form.is_valid():
@@ -81,11 +80,3 @@ def account_delete(request: HttpRequest) -> HttpResponse:
         "sign_in": "" if recently else sign_in.again(user, here),
     }
     return render(request, "rooms/delete_account.html", context, status=422 if form.errors else 200)
-
-
-def _sign_in_first(user: User, back: str) -> HttpResponse:
-    """Send whoever gives something away for good to sign in once more and back to the page. Nothing is decided."""
-    url = sign_in.again(user, back)
-    if not url:
-        raise Refused(control.SIGN_IN)
-    return redirect(url)

@@ -103,7 +103,7 @@ def test_nobody_but_the_owner_answers(kitchen: Kitchen, who: str) -> None:
 
 
 def test_a_deputy_answers_once_but_never_always(kitchen: Kitchen) -> None:
-    control.name_deputy(kitchen.alice, handle="dana", until=timezone.now() + timedelta(hours=1))
+    control.name_deputy(kitchen.alice, handle="dana", until=timezone.now() + timedelta(hours=1), recently=True)
     turn = kitchen.turn(kitchen.ask(kitchen.bob, "@claude one"))
     kitchen.dana.refresh_from_db()
     assert list(consent.waiting_for(kitchen.dana)) == [kitchen.question(turn)]

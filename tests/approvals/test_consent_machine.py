@@ -183,7 +183,7 @@ class Consent(RuleBasedStateMachine):
         until = timezone.now() + timedelta(hours=1)
         try:
             with transaction.atomic():
-                control.name_deputy(self.user(owner), handle=deputy, until=until)
+                control.name_deputy(self.user(owner), handle=deputy, until=until, recently=True)
         except RuleError:
             return
         self.deputy[owner] = deputy

@@ -49,7 +49,7 @@ def test_declining_never_wants_one(kitchen: Kitchen, subject: str) -> None:
 
 
 def test_a_deputy_needs_one_too(kitchen: Kitchen) -> None:
-    control.name_deputy(kitchen.alice, handle="dana", until=timezone.now() + timedelta(hours=1))
+    control.name_deputy(kitchen.alice, handle="dana", until=timezone.now() + timedelta(hours=1), recently=True)
     question = asks(kitchen, "push")
     with pytest.raises(Refused):
         turns.answer(kitchen.dana, question.pk, verdict="once")

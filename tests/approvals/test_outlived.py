@@ -84,7 +84,7 @@ def test_decline_and_do_not_ask_again(kitchen: Kitchen) -> None:
 
 
 def test_a_deputy_can_not_decline_for_longer(kitchen: Kitchen) -> None:
-    control.name_deputy(kitchen.alice, handle="dana", until=timezone.now() + timedelta(hours=1))
+    control.name_deputy(kitchen.alice, handle="dana", until=timezone.now() + timedelta(hours=1), recently=True)
     turn = kitchen.turn(kitchen.ask(kitchen.bob, "@claude one"))
     with pytest.raises(Refused):
         turns.answer(kitchen.dana, kitchen.question(turn).pk, verdict="never")

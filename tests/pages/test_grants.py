@@ -2,14 +2,17 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+import pytest
 from django.utils import timezone
 
 from approvals import consent, control
 from approvals.models import Grant, Turn
+from rooms.errors import Refused
 from rooms.models import User
 from tests.approvals.kitchen import Kitchen
 from tests.pages.conftest import In
 from tests.pages.reading import error_beside, text
+from tests.pages.test_leaving import SECRET, lately
 
 
 def wanted(kitchen: Kitchen, **more: object) -> dict[str, object]:
@@ -71,7 +74,7 @@ def test_a_never_for_somebody_who_has_left_is_listed_and_can_be_revoked(kitchen:
 
 
 def test_a_deputy_is_named_and_ended(kitchen: Kitchen, signed_in: In) -> None:
-    alice = signed_in(kitchen.alice)
+    alice = lately(signed_in(kitchen.alice), kitchen.alice)
     assert alice.post("/deputy/", {"handle": "dana", "days": "3"})["Location"] == "/deputy/"
     assert "dana answers for you until" in text(alice.get("/deputy/"))
     assert User.objects.get(username="alice").deputy == kitchen.dana
@@ -79,9 +82,36 @@ def test_a_deputy_is_named_and_ended(kitchen: Kitchen, signed_in: In) -> None:
     assert User.objects.get(username="alice").deputy is None
 
 
+def test_naming_a_deputy_leads_to_a_sign_in_and_back_and_ending_one_does_not(kitchen: Kitchen, signed_in: In) -> None:
+    """An unlocked browser must not hand the four kinds, which it can't approve itself, to somebody else."""
+    kitchen.alice.set_password(SECRET)
+    kitchen.alice.save()
+    alice, named = signed_in(kitchen.alice), {"handle": "dana", "days": "3"}
+    page = alice.get("/deputy/").content.decode()
+    assert "Show that it is you" in page
+    assert 'name="handle"' not in page
+    there = alice.post("/deputy/", named)["Location"]
+    assert there.startswith("/account/reauthenticate/")
+    assert User.objects.get(username="alice").deputy is None
+    assert alice.post(there, {"password": SECRET, "next": "/deputy/"})["Location"] == "/deputy/"
+    assert User.objects.get(username="alice").deputy is None
+    assert alice.post("/deputy/", named)["Location"] == "/deputy/"
+    assert User.objects.get(username="alice").deputy == kitchen.dana
+    assert signed_in(kitchen.alice).post("/deputy/", {"end": "1"})["Location"] == "/deputy/"
+    assert User.objects.get(username="alice").deputy is None
+
+
+def test_the_rule_names_no_deputy_without_a_recent_sign_in(kitchen: Kitchen) -> None:
+    with pytest.raises(Refused, match="sign-in") as refused:
+        control.name_deputy(kitchen.alice, handle="dana", until=timezone.now() + timedelta(days=1), recently=False)
+    assert refused.value.code == "sign_in"
+    assert User.objects.get(username="alice").deputy is None
+
+
 def test_a_stranger_is_no_deputy(kitchen: Kitchen, signed_in: In) -> None:
     for nobody in ("charlie", "nobody", "alice"):
-        answer = signed_in(kitchen.alice).post("/deputy/", {"handle": nobody, "days": "3"})
+        alice = lately(signed_in(kitchen.alice), kitchen.alice)
+        answer = alice.post("/deputy/", {"handle": nobody, "days": "3"})
         assert answer.status_code == 422
         assert error_beside(answer, "id_handle")
     assert User.objects.get(username="alice").deputy is None

@@ -103,7 +103,7 @@ def test_an_agent_is_added_by_a_command_that_home_shows(kitchen: Kitchen, signed
 
 def test_a_deputy_answers_and_cannot_allow_always(kitchen: Kitchen, signed_in: In) -> None:
     kitchen.ask(kitchen.bob, "@claude find the slow query")
-    control.name_deputy(kitchen.alice, handle="dana", until=timezone.now() + timedelta(days=1))
+    control.name_deputy(kitchen.alice, handle="dana", until=timezone.now() + timedelta(days=1), recently=True)
     seen = text(signed_in(kitchen.dana).get("/"))
     assert "Approve once" in seen
     assert "Allow always" not in seen
@@ -115,7 +115,7 @@ def test_a_deputy_gets_no_link_to_a_room_they_do_not_read(kitchen: Kitchen, sign
     membership.accept_invite(kitchen.bob, token)
     membership.add_agent(kitchen.alice, cellar.pk, kitchen.claude.pk)
     kitchen.ask(kitchen.bob, "@claude look", cellar)
-    control.name_deputy(kitchen.alice, handle="dana", until=timezone.now() + timedelta(days=1))
+    control.name_deputy(kitchen.alice, handle="dana", until=timezone.now() + timedelta(days=1), recently=True)
     page = signed_in(kitchen.dana).get("/")
     assert "bob asks claude" in text(page)
     assert f"/rooms/{cellar.pk}/" not in page.content.decode()

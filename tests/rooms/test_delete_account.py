@@ -105,7 +105,7 @@ def give_everything_to(kitchen: Kitchen, user: User) -> None:
     control.set_limit(kitchen.alice, kitchen.codex.pk, user.pk, requests_a_day=3)
     times = {"four_minutes": 5, "tool_minutes": 5, "question_minutes": 5}
     control.set_times(user, agent.pk, **times)
-    control.name_deputy(user, handle="dana", until=timezone.now() + timedelta(days=1))
+    control.name_deputy(user, handle="dana", until=timezone.now() + timedelta(days=1), recently=True)
     User.objects.filter(pk=user.pk).update(email="someone@example.org", first_name="Robert", last_name="Smith")
 
 
@@ -334,7 +334,7 @@ def test_what_ended_when_somebody_left_is_nobody_elses_once_they_are_gone(kitche
 
 
 def test_what_a_deputy_answered_after_leaving_is_nobody_elses(kitchen: Kitchen) -> None:
-    control.name_deputy(kitchen.alice, handle="bob", until=timezone.now() + timedelta(days=1))
+    control.name_deputy(kitchen.alice, handle="bob", until=timezone.now() + timedelta(days=1), recently=True)
     control.leave(kitchen.bob, kitchen.room.pk)
     between = as_bob(kitchen, kitchen.charlie)
     control.leave(kitchen.charlie, kitchen.room.pk)
@@ -507,7 +507,7 @@ def test_nobody_lets_it_in_again(kitchen: Kitchen) -> None:
 
 
 def test_who_named_it_deputy_answers_alone_again(kitchen: Kitchen) -> None:
-    control.name_deputy(kitchen.alice, handle="bob", until=timezone.now() + timedelta(days=1))
+    control.name_deputy(kitchen.alice, handle="bob", until=timezone.now() + timedelta(days=1), recently=True)
     kitchen.ask(kitchen.dana, "@claude bake")
     assert consent.waiting_for(kitchen.bob).exists()
     delete(kitchen.bob)
