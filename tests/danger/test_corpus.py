@@ -51,6 +51,8 @@ def test_the_projects_own_code_asks_only_where_nothing_confines_it(command: str)
 @pytest.mark.parametrize(
     "command",
     [
+        "make -n", "make -n clean", "npm publish --dry-run", "cargo publish --dry-run",
+        "python manage.py migrate --plan",
         "eslint .", "npx prettier --check .", "stylelint x.css", "commitlint --edit", "mypy .", "pylint src", "rubocop",
         "tailwindcss -i a.css", "typedoc", "flake8", "python manage.py check", "python manage.py makemigrations",
         "python manage.py showmigrations", "alembic history", "docker compose up", "docker compose -f a.yml up -d",
@@ -70,7 +72,8 @@ def test_what_loads_code_of_the_project_asks_where_nothing_confines_it(command: 
     [
         "ruff check .", "ruff format", "black .", "gofmt -l .", "rustfmt x.rs", "shellcheck x.sh", "docker ps",
         "docker compose logs", "docker images", "terraform fmt", "cargo tree", "npm ls", "npm view x", "pip list",
-        "make --version", "tsc --noEmit", "jq .name package.json", "pandoc a.md -o a.html", "bat x.py", "git fetch -p",
+        "make --version", "just --list", "apt-get install -s x", "tsc --noEmit",
+        "jq .name package.json", "pandoc a.md -o a.html", "bat x.py", "git fetch -p",
     ],
 )  # fmt: skip
 def test_what_has_no_code_in_its_settings_asks_nowhere(command: str) -> None:

@@ -33,7 +33,7 @@ class Entry(BaseModel):
 
     A pattern's tokens: a word or ``a|b`` must come next among the words, ``**`` lets the next token come anywhere
     after, ``--option`` must be there somewhere. ``harmless`` and ``project`` count only where no danger does;
-    ``rehearse`` counts before everything.
+    ``rehearse`` counts before everything: then nothing of it happens, but the project's own code may run.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -96,6 +96,8 @@ def judge(reader: Reader, name: str, entry: Entry, args: list[str]) -> str:
         return UNKNOWN
     sights = list(_sights([plain(arg) for arg in args]))
     if any(match(pattern, words, options, clusters=False) for pattern in entry.rehearse for words, options in sights):
+        if entry.otherwise == "project" and "**" not in entry.harmless:
+            reader.project(f"{name} rehearses with the project's own code, which can't be read from here")
         return UNKNOWN
     found = False
     for kind in ("credentials", "delete", "push", "spend", "unreadable"):
