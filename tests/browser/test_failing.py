@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 
 import pytest
-from playwright.sync_api import Page, Route, expect
+from playwright.sync_api import Page, Route, WebSocketRoute, expect
 
 from agentroom_machine import wire
 from tests.browser.conftest import Open
@@ -194,7 +194,12 @@ def test_a_double_click_fetches_earlier_steps_once(kitchen: Kitchen, open_page: 
     kitchen.claude.end()
     page.reload()
     page.locator(".history > summary").click()
-    page.route(re.compile("/steps/"), lambda route: (page.wait_for_timeout(400), route.continue_())[1])
+
+    def slowly(route: Route) -> None:
+        page.wait_for_timeout(400)
+        route.continue_()
+
+    page.route(re.compile("/steps/"), slowly)
     page.locator(".history .earlier-steps a").dblclick()
     expect(page.locator(".history li", has_text="Step 0.")).to_have_count(1)
     numbers = page.evaluate("[...document.querySelectorAll('.history li[data-seq]')].map((row) => row.dataset.seq)")
@@ -230,7 +235,12 @@ def test_a_question_page_hears_what_came_while_it_opened(kitchen: Kitchen, open_
     page.get_by_role("button", name="Approve this push").click()
     expect(page.locator(".decided > summary")).to_contain_text("1 decision")
     alone = page.context.new_page()
-    alone.route_web_socket(re.compile("/ws/me/"), lambda socket: (asks(kitchen, "two"), socket.connect_to_server())[1])
+
+    def late(socket: WebSocketRoute) -> None:
+        asks(kitchen, "two")
+        socket.connect_to_server()
+
+    alone.route_web_socket(re.compile("/ws/me/"), late)
     alone.goto(f"{kitchen.live.url}/questions/{question}/")
     expect(alone.get_by_role("link", name="The next question")).to_be_visible()
 

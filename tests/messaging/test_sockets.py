@@ -17,7 +17,7 @@ from django.utils import timezone
 
 from agentroom_machine import wire
 from approvals import control
-from messaging import consumers, feed, log, nudge
+from messaging import consumers, feed, log, nudge, viewer
 from messaging.feed import feeds, in_thread
 from messaging.models import Entry
 from messaging.render import live
@@ -338,7 +338,7 @@ async def test_a_page_whose_feed_failed_comes_back_from_where_it_is(
     kitchen: Kitchen, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Told that its right ended, it would reload itself into an error page."""
-    real = feed.seat_of
+    real = viewer.seat_of
     looked: list[int] = []
 
     def fails_once(session_key: str, room_id: int) -> Any:
