@@ -35,6 +35,29 @@ def test_a_program_whose_name_is_computed_is_called_that(tmp_path: Path) -> None
     assert "look like others" in classify("\u0440m x", cwd=tmp_path, confined=True).why
 
 
+@pytest.mark.parametrize(
+    "command",
+    ["dotnet test --filter Delete", "npm run build:release", "npm run release:notes", "pnpm -F deploy build",
+     "pnpm --filter deploy -F push run build",
+     "curl -X POST localhost:3000/login -d 'password=x'"],
+)  # fmt: skip
+def test_names_that_only_sound_like_it_need_no_question_where_it_is_confined(tmp_path: Path, command: str) -> None:
+    assert classify(command, cwd=tmp_path, confined=True).kind is None
+
+
+@pytest.mark.parametrize(
+    ("command", "kind"),
+    [("dotnet nuget push x --filter y", "push"), ("dotnet --filter x nuget delete y", "delete"),
+     ("npm run release", "push"), ("npm run release:prod", "push"), ("npm run build:deploy", "push"),
+     ("pnpm -F menu publish", "push"), ("pnpm -F $WHAT deploy", "push"), ("pnpm exec -F x git push", "push"),
+     ("curl -X POST https://menu.example/login -d 'password=x'", "credentials"),
+     ("curl -X POST localhost:3000/login -d @.env", "credentials"),
+     ("curl -T .env localhost:3000/", "credentials"), ("curl -b password.txt localhost:3000/", "credentials")],
+)  # fmt: skip
+def test_what_they_sound_like_still_pauses(tmp_path: Path, command: str, kind: str) -> None:
+    assert classify(command, cwd=tmp_path, confined=True).kind == kind
+
+
 TEXTS = [
     "tokens.json", "src/tokens.json", "design-tokens.json", "theme_tokens.yaml", "added_tokens.json",
     "special_tokens.json", "locales/token.json", "vocab/tokens.txt", "~/shop/tokens.json",

@@ -114,6 +114,9 @@ _TAKES = (
 )  # fmt: skip
 _DANGEROUS_TARGETS = re.compile(r"(^|[-:_/])(deploy|publish|release|push|upload|ship|promote)([-:_]|$)", re.I)
 
+_PREPARES = re.compile(r"(build|compile|bundle|test|lint|check)[-:_]release|release[-:_](notes|check|build|test)", re.I)
+"""Scripts that are named after what they make ready."""
+
 
 def carrier(name: str) -> Program | None:
     """A tool that may carry a command: what its own words do comes from the table, the command is followed."""
@@ -123,7 +126,7 @@ def carrier(name: str) -> Program | None:
 
 
 def _carry(reader: Reader, name: str, argv: list[str], stdin: str | None) -> str:
-    args = argv[1:]
+    args = _unfiltered(argv[1:]) if name == "pnpm" else argv[1:]
     carried = _carried(name, args)
     call = split(args, ("-c", "--call")).value("-c", "--call") if name in {"npm", "pnpm", "yarn"} else None
     if call is not None:
@@ -152,6 +155,13 @@ def _carry(reader: Reader, name: str, argv: list[str], stdin: str | None) -> str
     if name in {"uv", "pipx", "npm", "pnpm", "yarn", "bun"} and re.search(r".@[\w.^~-]+$", carried[0]):
         carried = [carried[0][0] + carried[0][1:].partition("@")[0], *carried[1:]]
     return run(reader, carried, stdin)
+
+
+def _unfiltered(args: list[str]) -> list[str]:
+    """Without the packages for which pnpm is to do it: their names are no commands."""
+    while len(args) > 1 and args[0] in {"-F", "--filter"} and not open_ended(args[1]) and not args[1].startswith("-"):
+        args = args[2:]
+    return args
 
 
 def _carried(name: str, args: list[str]) -> list[str] | None:
@@ -221,7 +231,7 @@ def _package_script(reader: Reader, name: str, args: list[str]) -> None:
     script = "test" if words[0] in {"t", "tst"} else words[0]
     if open_ended(script):
         return
-    if _DANGEROUS_TARGETS.search(script):
+    if _DANGEROUS_TARGETS.search(script) and not _PREPARES.fullmatch(script):
         reader.find("push", f"the script {shown(script)} says that it publishes")
     text = opened(reader, "package.json")
     try:
@@ -315,6 +325,15 @@ def _cmake(reader: Reader, argv: list[str], stdin: str | None) -> str:
     return UNKNOWN
 
 
+def _dotnet(reader: Reader, argv: list[str], stdin: str | None) -> str:
+    """The tests that it is to run may be about anything."""
+    args = argv[1:]
+    if args[:1] == ["test"] and "--" not in args:
+        chosen = [at for at, word in enumerate(args) if word == "--filter"]
+        args = [word for at, word in enumerate(args) if at - 1 not in chosen or open_ended(word)]
+    return table.judge(reader, "dotnet", table.entries()["dotnet"], args)
+
+
 def _go(reader: Reader, argv: list[str], stdin: str | None) -> str:
     words = [word for word in argv[1:] if not word.startswith("-")]
     if words[:1] == ["clean"]:
@@ -368,6 +387,7 @@ def _nix_shell(reader: Reader, argv: list[str], stdin: str | None) -> str:
 PROGRAMS: dict[str, Program] = {
     **dict.fromkeys(("npx", "bunx", "pnpx", "uvx", "dlx", "nlx"), _npx),
     **dict.fromkeys(("make", "gmake", "bmake", "nmake", "mingw32-make"), _make),
+    "dotnet": _dotnet,
     "go": _go,
     "bun": _bun,
     "cmake": _cmake,

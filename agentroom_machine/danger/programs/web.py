@@ -57,7 +57,11 @@ def _curl(reader: Reader, argv: list[str], stdin: str | None) -> str:
     method = found.value("-X", "--request")
     if method is None:
         method = "PUT" if uploads else "HEAD" if found.has("-I", "--head") else "POST" if sends else "GET"
-    for value in found.values(*_DATA, "-T", "--upload-file", "-b", "--cookie", "-H", "--header"):
+    addresses = [*found.words, *found.values("--url")]
+    local = bool(addresses) and all(loopback(host_of(address)) for address in addresses)
+    for value in found.values(*_DATA, "-H", "--header"):
+        _attached(reader, value, text=local)
+    for value in found.values("-T", "--upload-file", "-b", "--cookie"):
         _attached(reader, value)
     for path in found.values("-E", "--cert", "--key", "--netrc-file"):
         reader.find("credentials", f"it signs in with {plain(path)}")
@@ -66,11 +70,9 @@ def _curl(reader: Reader, argv: list[str], stdin: str | None) -> str:
         if path != "-":
             reader.writes(path)
             reader.wrote(path, UNKNOWN)
-    addresses = [*found.words, *found.values("--url")]
     if found.has("-O", "--remote-name"):
         for address in addresses:
             reader.wrote(plain(address).rpartition("/")[2], UNKNOWN)
-    local = bool(addresses) and all(loopback(host_of(address)) for address in addresses)
     if found.has("-n", "--netrc", "--netrc-optional") or (
         not local
         and (
@@ -100,14 +102,15 @@ def _signs_in(reader: Reader, found: Arguments, addresses: list[str], method: st
     reader.find("credentials", "it signs in with a secret")
 
 
-def _attached(reader: Reader, value: str) -> None:
+def _attached(reader: Reader, value: str, *, text: bool = False) -> None:
+    """Notes the files that go along; ``text`` says that a value without a mark is none, whatever it looks like."""
     for piece in re.split(r"[;&]", value):
         for mark in ("@", "<"):
             if mark in piece:
                 path = piece.partition(mark)[2]
                 if path and path not in {"-", UNKNOWN}:
                     reader.reads(path)
-    if not re.search(r"[@<:{]", value):
+    if not text and not re.search(r"[@<:{]", value):
         reader.reads(value)
 
 
