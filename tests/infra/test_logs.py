@@ -92,3 +92,9 @@ def test_every_logger_writes_through_it(name: str) -> None:
     to_streams = [handler for handler in handlers if type(handler) is logging.StreamHandler]
     assert to_streams == [console()]
     assert isinstance(console().formatter, Formatter)
+
+
+def test_celery_leaves_the_log_to_it() -> None:
+    from agentroom.celery import app
+
+    assert app.conf.worker_hijack_root_logger is False
