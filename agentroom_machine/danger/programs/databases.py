@@ -29,7 +29,7 @@ _RUNS = re.compile(
 _ESCAPES = re.compile(r"(?:\\!|(?:^|[\n;])\s*(?:\\\s*!|!!?|system\s|\\sh\s))\s*([^\n]+)", re.I)
 """A command for the shell; what begins with a backslash may follow a statement on its line."""
 _META = re.compile(
-    r"(?:^|[\n;])\s*((?i:source|tee|pager|edit))\b[ \t]*([^\n;]*)"
+    r"(?:^|[\n;])\s*((?i:source|tee|pager)(?=[ \t])|(?i:edit)(?=\s*(?:[;\n]|$)))[ \t]*([^\n;]*)"
     r"|(\\(?:include_relative|include|ir|i|out|o|gx|g|write|w|s|copy|\.|P|T|edit|ef|ev|e|gexec|password|cd))"
     r"(?:[ \t]*(\|[^\n;]*)|\s([^\n;]*)|(?=[\n;\\]|$))"
 )

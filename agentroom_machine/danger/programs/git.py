@@ -76,10 +76,10 @@ def _called(reader: Reader, argv: list[str], stdin: str | None) -> str:
         judge(reader, rest, stdin)
     if name in _HARMLESS or judge is not None:
         _runs_programs(reader, name, rest)
-        if name not in {"commit", "push", "tag", "config", "log", "grep", "branch", "remote"} and (
-            judge is None or name in {"fetch", "pull"}
-        ):
+        if name not in {"commit", "push", "tag", "config", "log", "grep", "branch", "remote"} and judge is None:
             touches_secrets(reader, [word for word in rest if not word.startswith(":(exclude")])
+        if name in {"fetch", "pull"}:
+            touches_secrets(reader, [word for word in rest if "://" in word])
         if "--" in rest:
             touches_secrets(reader, rest[rest.index("--") + 1 :])
         if name in {"diff", "log", "show"}:
@@ -427,12 +427,13 @@ def _fetch(reader: Reader, args: list[str], stdin: str | None) -> None:
     ))  # fmt: skip
     refspecs = [*found.words[1:], *found.values("--refmap")]
     if found.has("--stdin"):
-        refspecs += (stdin or UNKNOWN).split()
+        refspecs += (stdin or "").split()
+        if UNKNOWN in (stdin or UNKNOWN):
+            reader.project("what it fetches is only known when it runs")
     forced, prunes = found.has("-f", "--force"), found.has("-p", "--prune")
     for word in refspecs:
-        source, _, target = word.rpartition(":")
-        branch = source and not target.startswith("refs/remotes/")
-        if (branch and (forced or prunes or word.startswith("+"))) or word.startswith(UNKNOWN):
+        branch = ":" in word and "://" not in word and not word.rpartition(":")[2].startswith("refs/remotes/")
+        if branch and (forced or prunes or word.startswith("+")):
             reader.find("delete", "it overwrites or deletes a branch")
     if prunes and any(option == "-P" or option.startswith("--prune-") for option, _ in found.options):
         reader.find("delete", "it deletes tags that the other side does not have")

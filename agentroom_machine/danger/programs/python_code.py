@@ -123,8 +123,9 @@ class _Code:
         for node in self.nodes:
             if isinstance(node, ast.Import):
                 for alias in node.names:
-                    self.modules.add(alias.name.partition(".")[0])
-                    self.names[alias.asname or alias.name] = alias.name
+                    first = alias.name.partition(".")[0]
+                    self.modules.add(first)
+                    self.names[alias.asname or first] = alias.name if alias.asname else first
             elif isinstance(node, ast.ImportFrom):
                 self.modules.add((node.module or ".").partition(".")[0])
                 for alias in node.names:
