@@ -52,6 +52,13 @@ def writer_for(user: User, room_id: int) -> Member:
     return member
 
 
+def principal_for(user_id: int | None, room_id: int) -> Member | None:
+    """The seat of somebody in whose name agents may work here: who may write, and is not shut out of the server."""
+    if user_id is None:
+        return None
+    return seated(room_id).filter(user=user_id, user__is_active=True, role=Member.Role.MEMBER).first()
+
+
 def owned_room(user: User, room_id: int) -> Room:
     """A room that the person owns. Who sits in it but doesn't own it is told so."""
     room = Room.objects.filter(pk=room_id, owner_id=user.pk).first()

@@ -113,12 +113,15 @@ class UserAdmin(ReadOnly[User]):
 
     @admin.action(description="Shut out: no sign-in, no machine, no token")
     def shut_out(self, request: HttpRequest, chosen: QuerySet[User]) -> None:
+        by = request.user
+        if not isinstance(by, User):
+            raise PermissionDenied
         self.each(
             request,
-            chosen.exclude(username=request.user.get_username()),
+            chosen.exclude(pk=by.pk),
             "shut out",
             lambda user: user,
-            lambda user: membership.set_active(user, active=False),
+            lambda user: control.shut_out(user, by=by),
         )
 
     @admin.action(description="Let in again")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from approvals.control.accounts import DELETE, Leaving, delete_account, is_last, leaving, sweep
+from approvals.control.accounts import DELETE, Leaving, delete_account, is_last, leaving, shut_out, sweep
 from approvals.control.agents import pause_agent, reset_memory, retire_agent, revoke_machine
 from approvals.control.blanking import CALLED, blank, blankable, may_blank
 from approvals.control.cleaning import Cleaned, Due, Preview, clean, clean_room, due, preview, told
@@ -60,6 +60,7 @@ __all__ = [
     "set_role",
     "set_times",
     "shortens",
+    "shut_out",
     "stop_machine",
     "stop_turn",
     "sweep",

@@ -23,7 +23,7 @@ from approvals.control.agents import retire_agent, revoke_machine
 from approvals.control.removal import SIGN_IN, Loss, lost_with, remove
 from approvals.control.rooms import heirs, transfer
 from approvals.control.seats import unseat
-from approvals.control.waiting import cancel_all
+from approvals.control.waiting import cancel_all, mark_outlived
 from approvals.models import Approval, AuditRecord, Grant, Report, Turn
 from messaging import former, nudge
 from messaging.models import Recipient
@@ -128,6 +128,23 @@ def delete_account(
                 raise Invalid(words, field=f"room-{room.pk}")
             transfer(user, room.pk, chosen, recently=recently, by=by)
     _clear(user, by)
+
+
+@rule
+def shut_out(user: User, *, by: User) -> User:
+    """Shut a person out of the server. What waits in their name is cancelled, what runs is marked, all else stays.
+
+    ``membership.set_active`` lets them in again, and revives nothing.
+    """
+    theirs = Turn.objects.filter(principal=user).exclude(status__in=Turn.ENDED)
+    rooms = {*membership.seats_of(user).values_list("room_id", flat=True), *theirs.values_list("room_id", flat=True)}
+    lock_rooms(rooms)
+    audit.hold(rooms, and_of=Q(pk=user.pk))
+    user = membership.set_active(user, active=False)
+    theirs, words = theirs.filter(room__in=rooms), "Whoever asked was shut out of this server."
+    cancel_all(theirs.filter(status__in=Turn.WAITING), by=by, note=words)
+    mark_outlived(theirs, words)
+    return user
 
 
 def sweep() -> int:

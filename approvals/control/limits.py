@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from approvals import audit, consent, limits, turns
 from approvals.models import AnswerTimes, Grant, Limit, Turn
-from rooms.access import ABSENT, lock_rooms, owned_agent, seated
+from rooms.access import ABSENT, lock_rooms, owned_agent, principal_for
 from rooms.errors import Conflict, Invalid, NotFound
 from rooms.models import Agent, Member, User
 from rooms.rules import rule
@@ -99,7 +99,7 @@ def _let_go_on(agent: Agent, person: User, rooms: list[int]) -> None:
     """Queue this person's requests that have a standing grant and waited for nothing but a limit."""
     waiting = Turn.objects.filter(agent=agent, principal=person, status="asked", room__in=rooms)
     for turn in waiting.select_related("agent__owner", "agent__machine", "room", "entry", "principal").order_by("pk"):
-        seat = seated(turn.room_id).filter(user=person, role=Member.Role.MEMBER).first()
+        seat = principal_for(person.pk, turn.room_id)
         if seat is None or consent.level(agent, seat) != Grant.Level.ALWAYS or limits.reached(turn):
             continue
         consent.close(turn)

@@ -8,7 +8,7 @@ from approvals import consent, turns
 from approvals.models import Grant, Turn
 from messaging import log, nudge
 from messaging.models import Entry, Recipient
-from rooms.access import seated
+from rooms.access import principal_for, seated
 from rooms.errors import Conflict, Invalid
 from rooms.models import Member
 from rooms.rules import rule
@@ -61,9 +61,7 @@ def acknowledge(
 
 
 def _tell(receipt: Entry, about: Entry, back: Member, turn: Turn | None, *, wakes: bool) -> None:
-    person = None
-    if turn is not None and turn.principal_id is not None:
-        person = seated(receipt.room_id).filter(user=turn.principal_id, role=Member.Role.MEMBER).first()
+    person = principal_for(turn.principal_id, receipt.room_id) if turn is not None else None
     level = consent.level(back.agent, person) if back.agent is not None else Grant.Level.ASK
     Recipient.objects.create(
         entry=receipt,

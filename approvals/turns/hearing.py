@@ -11,7 +11,7 @@ from approvals.turns.inbox import let_in
 from approvals.turns.steps import end, queue
 from messaging import log, nudge
 from messaging.models import Entry, Recipient
-from rooms.access import seated
+from rooms.access import principal_for, seated
 from rooms.models import Member, User
 
 
@@ -49,7 +49,7 @@ def hear(approval: Approval, by: User | None) -> None:
 
 
 def _wake(entry: Entry, seat: Member, asked: Turn, by: User | None) -> None:
-    principal = seated(entry.room_id).filter(user=asked.principal_id, role=Member.Role.MEMBER).first()
+    principal = principal_for(asked.principal_id, entry.room_id)
     if asked.principal_id is not None and principal is None:
         turn = made(entry, seat, None, cause="mail")
         end(turn, Turn.Status.REFUSED, note="The person behind it may no longer ask here.")

@@ -8,7 +8,7 @@ from approvals.turns.running import whole
 from approvals.turns.steps import end
 from messaging import mail
 from messaging.models import Entry
-from rooms.access import ABSENT, lock_rooms, member_for, seated, writer_for
+from rooms.access import ABSENT, lock_rooms, member_for, principal_for, seated, writer_for
 from rooms.errors import Conflict, NotFound, Refused
 from rooms.models import Member, User
 from rooms.rules import rule
@@ -61,8 +61,8 @@ def retry(user: User, turn_id: int, *, client_id: str) -> Entry:
     if turn.cause == "mail":
         raise Refused("An agent wrote that. Write a message of your own.")
     seat = _seat(turn)
-    principal = seated(turn.room_id).filter(user=turn.principal_id, role=Member.Role.MEMBER).first()
-    if turn.principal_id is None or principal is None:
+    principal = principal_for(turn.principal_id, turn.room_id)
+    if principal is None:
         raise Refused("Whoever asked first may no longer ask here. Write a message of your own.")
     author = member_for(user, turn.room_id)
     entry, _ = mail.store(

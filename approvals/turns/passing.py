@@ -13,7 +13,7 @@ from approvals.turns.inbox import about, inbox, let_in
 from approvals.turns.steps import end, notice
 from messaging import log, mail
 from messaging.models import Entry, Recipient
-from rooms.access import ABSENT, lock_rooms, seated, seated_agents
+from rooms.access import ABSENT, lock_rooms, principal_for, seated, seated_agents
 from rooms.errors import Invalid, NotFound, Refused
 from rooms.models import Member
 from rooms.rules import rule
@@ -112,7 +112,7 @@ def request(entry: Entry, seat: Member, source: Turn | None, *, on: Entry | None
     """
     principal = None
     if source is not None and source.principal_id is not None:
-        principal = seated(entry.room_id).filter(user=source.principal_id, role=Member.Role.MEMBER).first()
+        principal = principal_for(source.principal_id, entry.room_id)
         if principal is None:
             turn = _made(entry, seat, None, on)
             end(turn, Turn.Status.REFUSED, note="The person behind it may no longer ask here.")

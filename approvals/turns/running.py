@@ -18,7 +18,7 @@ from approvals.turns.inbox import delivered, handed_over, keep_out, moot
 from approvals.turns.steps import audit_step, end, tell, told
 from messaging import log
 from messaging.models import Entry
-from rooms.access import lock_rooms, seated
+from rooms.access import lock_rooms, principal_for, seated
 from rooms.errors import Conflict
 from rooms.models import Machine, Member
 from rooms.rules import rule
@@ -33,11 +33,7 @@ def allowed(turn: Turn) -> str:
         return "The agent has left the room."
     if turn.room.archived_at is not None:
         return "The room was archived."
-    principal = (
-        seated(turn.room_id).filter(user=turn.principal_id, role=Member.Role.MEMBER).first()
-        if turn.principal_id
-        else None
-    )
+    principal = principal_for(turn.principal_id, turn.room_id)
     if principal is None and (turn.principal_id is not None or turn.cause != "mail"):
         return "Whoever asked may no longer ask here."
     level = consent.level(turn.agent, principal)

@@ -106,7 +106,10 @@ def use_first_link(token: str, handle: str, password: str, email: str = "") -> U
 
 @rule
 def set_active(user: User, *, active: bool) -> User:
-    """Shut a person out of the server, or let them in again. What is theirs stays."""
+    """Shut a person out of the server, or let them in again. What is theirs stays.
+
+    What waits in their name ends by ``control.shut_out``, which calls this.
+    """
     if user.gone_at is not None:
         raise Refused("This account was deleted.")
     User.objects.filter(pk=user.pk).update(is_active=active)

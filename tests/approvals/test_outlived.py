@@ -10,8 +10,9 @@ from django.utils import timezone
 from approvals import control, turns
 from approvals.models import Grant, Turn
 from messaging.models import Entry
-from rooms.errors import Invalid, Refused
-from rooms.models import Member
+from rooms import membership
+from rooms.errors import Conflict, Invalid, Refused
+from rooms.models import Member, User
 from tests.approvals.kitchen import Kitchen
 
 
@@ -30,7 +31,7 @@ def notices(turn: Turn) -> list[str]:
     return list(Entry.objects.filter(kind="notice", source_turn=turn.pk).values_list("body", flat=True))
 
 
-@pytest.mark.parametrize("how", ["revoked", "asks first", "denied", "ended", "removed", "left"])
+@pytest.mark.parametrize("how", ["revoked", "asks first", "denied", "ended", "removed", "left", "shut out"])
 def test_running_work_outlives_its_permission_and_is_marked(kitchen: Kitchen, how: str) -> None:
     grant = always(kitchen)
     turn = running(kitchen)
@@ -48,6 +49,8 @@ def test_running_work_outlives_its_permission_and_is_marked(kitchen: Kitchen, ho
             control.expire()
         case "removed":
             control.remove_member(kitchen.alice, bob.pk)
+        case "shut out":
+            control.shut_out(kitchen.bob, by=kitchen.alice)
         case _:
             control.leave(kitchen.bob, kitchen.room.pk)
     turn.refresh_from_db()
@@ -59,6 +62,39 @@ def test_running_work_outlives_its_permission_and_is_marked(kitchen: Kitchen, ho
     kitchen.daemon.end(turn.pk)
     turn.refresh_from_db()
     assert turn.status == "done"
+
+
+def test_nothing_starts_in_the_name_of_somebody_who_was_shut_out(kitchen: Kitchen) -> None:
+    always(kitchen)
+    queued = kitchen.turn(kitchen.ask(kitchen.bob, "@claude one"))
+    [offered] = kitchen.daemon.take()
+    asked = kitchen.turn(kitchen.ask(kitchen.bob, "@codex two"))
+    dana = kitchen.turn(kitchen.ask(kitchen.dana, "@codex three"))
+    control.shut_out(kitchen.bob, by=kitchen.alice)
+    for turn in (queued, asked):
+        turn.refresh_from_db()
+        assert (turn.status, turn.note) == ("cancelled", "Whoever asked was shut out of this server.")
+        assert turn.ended_by == kitchen.alice
+    assert kitchen.question(asked).verdict == "gone"
+    with pytest.raises(Conflict):
+        kitchen.daemon.start(offered)
+    membership.set_active(kitchen.bob, active=True)
+    assert kitchen.daemon.sync().offers == [], "letting them in again brings nothing back"
+    dana.refresh_from_db()
+    assert dana.status == "asked"
+
+
+@pytest.mark.parametrize("held", [False, True])
+def test_that_is_read_when_it_is_offered_and_when_it_starts_too(kitchen: Kitchen, held: bool) -> None:
+    always(kitchen)
+    turn = kitchen.turn(kitchen.ask(kitchen.bob, "@claude one"))
+    offers = kitchen.daemon.take() if held else []
+    User.objects.filter(pk=kitchen.bob.pk).update(is_active=False)  # and nothing was cancelled
+    for offered in offers:
+        assert kitchen.daemon.start(offered) == "Whoever asked may no longer ask here."
+    assert kitchen.daemon.sync().offers == []
+    turn.refresh_from_db()
+    assert (turn.status, turn.note) == ("cancelled", "Whoever asked may no longer ask here.")
 
 
 def test_what_was_approved_by_itself_outlives_nothing(kitchen: Kitchen) -> None:

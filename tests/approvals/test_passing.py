@@ -56,6 +56,17 @@ def test_it_runs_at_once_where_the_person_may_start_the_recipient(kitchen: Kitch
     assert turn.status == "queued"
 
 
+def test_nothing_is_passed_on_or_asked_again_for_somebody_who_was_shut_out(kitchen: Kitchen) -> None:
+    allow(kitchen, kitchen.gemini, kitchen.bob)
+    running = works(kitchen, kitchen.bob)
+    control.shut_out(kitchen.bob, by=kitchen.alice)
+    turn = kitchen.turn(send(kitchen, kitchen.claude, running, "gemini"))
+    assert (turn.status, turn.note) == ("refused", "The person behind it may no longer ask here.")
+    kitchen.daemon.end(running, "failed")
+    with pytest.raises(Refused):
+        turns.retry(kitchen.alice, running, client_id=key())
+
+
 def test_its_senders_owner_lends_it_nothing(kitchen: Kitchen) -> None:
     """Alice may start gemini, and owns claude and codex; bob may only start claude."""
     allow(kitchen, kitchen.gemini, kitchen.alice)

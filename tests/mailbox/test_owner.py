@@ -9,7 +9,7 @@ from approvals import audit, consent, control, mailbox, turns
 from approvals.models import Approval, AuditRecord, Grant, Turn
 from messaging.models import Entry
 from rooms.errors import Conflict, Invalid, NotFound, Refused
-from rooms.models import Agent
+from rooms.models import Agent, User
 from tests.approvals.kitchen import Kitchen, key
 from tests.mailbox.post import BY_HAND, allow, now, read, works
 
@@ -41,6 +41,16 @@ def test_the_answer_comes_as_mail_in_the_name_of_who_stood_behind_the_question(k
     kitchen.daemon.start(offer)
     [letter] = read(kitchen, kitchen.claude, offer.turn_id).messages
     assert (letter.kind, letter.body, letter.from_handle) == ("answer", "Yes. but keep the cache", "alice")
+
+
+def test_an_answer_wakes_nobody_for_somebody_who_was_shut_out(kitchen: Kitchen) -> None:
+    turn = works(kitchen, kitchen.bob)
+    number = ask(kitchen, kitchen.claude, turn)
+    kitchen.daemon.end(turn)
+    User.objects.filter(pk=kitchen.bob.pk).update(is_active=False)
+    turns.answer(kitchen.alice, number, verdict="once")
+    assert Turn.objects.get(cause="mail").status == "refused"
+    assert kitchen.daemon.sync().offers == []
 
 
 def test_a_yes_grants_nothing(kitchen: Kitchen) -> None:

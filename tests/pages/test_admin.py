@@ -149,8 +149,11 @@ def test_an_administrator_grants_nothing_on_anothers_agent_and_answers_no_questi
 
 def test_somebody_is_shut_out_and_let_in(root: Client, kitchen: Kitchen, signed_in: In) -> None:
     bob = signed_in(kitchen.bob)
+    waits = Turn.objects.get(agent=kitchen.claude)
     act(root, User, "shut_out", kitchen.bob.pk)
     assert bob.get("/").status_code == 302
+    waits.refresh_from_db()
+    assert (waits.status, waits.ended_by) == ("cancelled", User.objects.get(username="root"))
     act(root, User, "let_in", kitchen.bob.pk)
     assert User.objects.get(pk=kitchen.bob.pk).is_active
     root_id = User.objects.get(username="root").pk
