@@ -50,6 +50,8 @@ LONG = [
     "curl " + "-H a " * 2_300 + "http://x; rm x",
     "a=(" + "x " * 5_000 + "); rm \"${a[@]}\"",
     "cat <<E\n" + "line\n" * 2_000 + "E\nrm x",
+    "exiftool '" + "${a;" * 9_000 + "'; rm x",
+    "dc -e '" + "[" * 30_000 + "'; rm x",
 ]  # fmt: skip
 
 

@@ -26,7 +26,7 @@ def _dc(reader: Reader, argv: list[str], stdin: str | None) -> str:
     texts = [*found.values("-e", "--expression"), stdin or ""]
     texts += [reader.content(path) for path in [*found.values("-f", "--file"), *found.words]]
     for text in texts:
-        _commands(reader, "dc", re.sub(r"\[[^\]!]*\]", "", text), r"!(?![<>=])\s*([^\n]+)")
+        _commands(reader, "dc", re.sub(r"\[[^\[\]!]*\]", "", text), r"!(?![<>=])\s*([^\n]+)")
     return UNKNOWN
 
 
@@ -165,8 +165,8 @@ def _exiftool(reader: Reader, argv: list[str], stdin: str | None) -> str:
                 reader.project(f"{shown(value)} is a script that can't be read from here")
         elif option.startswith("-delete_original"):
             reader.find("delete", "it deletes the originals that it kept")
-        for expression in re.findall(r"\$\{[^}]*;([^}]*)\}", plain(word)):
-            code.judge(reader, code.PERL, expression)
+        if "${" in word and ";" in word:
+            code.judge(reader, code.PERL, word.partition(";")[2])
         if not word.startswith("-"):
             reader.reads(word)
     return UNKNOWN
