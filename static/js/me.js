@@ -30,9 +30,12 @@ function sameAsBefore(part, fresh) {
   return same;
 }
 
-export async function look(parts = "[data-live][id]") {
+const ALL = "[data-live][id]";
+const NOT_POLLED = "[data-live][id]:not([data-poll])";
+
+export async function look(parts = ALL) {
   const pages = new Map();
-  if (parts !== "#people") lookedAt = Date.now();
+  if (parts === ALL) lookedAt = Date.now();
   for (const part of document.querySelectorAll(parts)) {
     const url = part.dataset.live || location.href;
     if (!pages.has(url)) pages.set(url, fetchPage(url));
@@ -58,17 +61,20 @@ function poll() {
 
 export function follow() {
   let queued = null;
-  const soon = (wait = 200) => {
+  let wanted = null;
+  const soon = (parts = ALL, wait = 200) => {
+    if (wanted !== ALL) wanted = parts;
     queued ??= setTimeout(() => {
-      queued = null;
-      look().catch((problem) => { if (mayPass(problem)) soon(AGAIN * (0.5 + Math.random())); });
+      const now = wanted;
+      queued = wanted = null;
+      look(now).catch((problem) => { if (mayPass(problem)) soon(now, AGAIN * (0.5 + Math.random())); });
     }, wait);
   };
   keepOpen({
     url: () => "/ws/me/",
     receive: (message) => { if (message.gone) location.reload(); else if (message.look) soon(); },
-    // What happened since the page was drawn, nobody told it.
-    opened: () => soon(),
+    // What happened since the page was drawn, or since it was away, nobody told it.
+    opened: (again) => soon(again ? ALL : NOT_POLLED),
     refused: stillMine,
   });
   setInterval(poll, POLL);
