@@ -60,27 +60,25 @@ async def test_the_switch_counts_for_the_next_request_of_a_live_session(house: H
     assert canary.SONG in outputs[1]
 
 
-async def test_a_secret_that_is_new_is_hidden_from_a_live_session(house: House, canaries: canary.House) -> None:
+async def a_new_secret_stays_hidden(house: House, canaries: canary.House, name: str, called: str = "") -> None:
     house.up()
     await ran(house, 1, "run `true`")
-    canaries.hide("kitchen/later/.env")
-    await ran(house, 2, "run `cat later/.env; echo looked`")
+    canaries.hide(f"kitchen/{name}")
+    await ran(house, 2, f"run `cat {called or name}; echo looked`")
     [call] = {fact.call: fact for fact in house.server.of(2, "tool_call")}.values()
     assert "looked" in call.output
     assert canary.SONG not in call.output
+
+
+async def test_a_secret_that_is_new_is_hidden_from_a_live_session(house: House, canaries: canary.House) -> None:
+    await a_new_secret_stays_hidden(house, canaries, "later/.env")
 
 
 async def test_so_is_one_that_only_the_owners_policy_names(house: House, canaries: canary.House) -> None:
     policy = house.profile.policy_file("claude")
     policy.parent.mkdir(parents=True)
     policy.write_text('secrets = ["*.vault.txt"]\n')
-    house.up()
-    await ran(house, 1, "run `true`")
-    canaries.hide("kitchen/soup.vault.txt")
-    await ran(house, 2, "run `cat *.txt; echo looked`")
-    [call] = {fact.call: fact for fact in house.server.of(2, "tool_call")}.values()
-    assert "looked" in call.output
-    assert canary.SONG not in call.output
+    await a_new_secret_stays_hidden(house, canaries, "soup.vault.txt", "*.txt")
 
 
 async def test_the_hooks_of_a_session_lie_in_the_profile_and_none_of_an_earlier_daemon_stay(house: House) -> None:

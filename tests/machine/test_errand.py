@@ -121,7 +121,7 @@ def test_a_folder_that_is_a_link_is_no_place_to_run_in(work: Path) -> None:
     assert errand.resolve("cat .env", linked, linked) is not None, "the owner's own link"
 
 
-@pytest.mark.parametrize("way", ["cat notes/a.txt", "cat {}/notes/a.txt", "cat ../work/notes/a.txt"])
+@pytest.mark.parametrize("way", ["cat notes/a.txt", "cat {0}/notes/a.txt", "cat ../{0.name}/notes/a.txt"])
 @pytest.mark.parametrize("swapped", ["notes/a.txt", "notes"])
 def test_what_became_a_link_after_it_was_shown_is_not_read(work: Path, way: str, swapped: str) -> None:
     (work / "notes").mkdir()
@@ -164,7 +164,9 @@ def test_other_words_under_the_same_name_are_not_sent(work: Path) -> None:
     assert "not what it was when it was shown" in result.output
 
 
-@pytest.mark.parametrize(("name", "said"), [(".env", ".env"), ("{}/.env", "{}/.env"), ("../work/.env", "{}/.env")])
+@pytest.mark.parametrize(
+    ("name", "said"), [(".env", ".env"), ("{0}/.env", "{0}/.env"), ("../{0.name}/.env", "{0}/.env")]
+)
 def test_a_file_is_named_as_it_was_in_what_a_program_prints(work: Path, name: str, said: str) -> None:
     plan = errand.resolve(f"wc -c {name}".format(work), work, work)
     assert plan is not None

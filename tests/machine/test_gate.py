@@ -109,7 +109,7 @@ ASKED = [
 PATCHES = [
     ("  *** Update File: .mcp.json\n-a\n+b", "credentials"),
     ("*** Update File: src/app.py\n \t*** Move to: .vscode/tasks.json\n-a\n+b", "unreadable"),
-    ("\u3000*** Update File: /root/.bashrc\n-a\n+b", "unreadable"),
+    ("\u3000*** Update File: /home/alice/.bashrc\n-a\n+b", "unreadable"),
     ("*** Add File: src/a.py\n+a\n *** Add File: ../b.py\n+b", "delete"),
     ("*** Update File: src/app.py\n-a\n+b\n  *** Delete File: src/app.py", "delete"),
     ("*** Update File: src/app.py\x0c/../../../x\n-a\n+b", "unreadable"),
@@ -204,19 +204,19 @@ def test_a_command_is_read_from_where_it_runs(work: Path) -> None:
     within = from_hook("t1", "Bash", {"command": "echo x > app.py"}, str(work / "src"), work)
     assert Gate(confined="commands").judge(within) == Harmless()
     for key in ("workdir", "cwd", "dir_path"):
-        elsewhere = hook(work, "exec_command", cmd="cat config", **{key: "/root/.ssh"})
+        elsewhere = hook(work, "exec_command", cmd="cat config", **{key: "/home/alice/.ssh"})
         asked = Gate(confined="commands").judge(elsewhere)
         assert isinstance(asked, Ask)
         assert asked.subject == "credentials"
-        assert elsewhere.cwd == "/root/.ssh"
+        assert elsewhere.cwd == "/home/alice/.ssh"
         near = hook(work, "exec_command", cmd="cat app.py", **{key: "src"})
         assert Gate(confined="commands").judge(near) == Harmless()
         assert near.cwd == str(work / "src")
-    for odd in ({"workdir": "src", "cwd": "/root/.ssh"}, {"workdir": ["/root/.ssh"]}):
+    for odd in ({"workdir": "src", "cwd": "/home/alice/.ssh"}, {"workdir": ["/home/alice/.ssh"]}):
         asked = Gate(confined="commands").judge(hook(work, "exec_command", cmd="cat config", **odd))
         assert isinstance(asked, Ask)
         assert asked.subject == "unreadable"
-    unheard = from_hook("t1", "Bash", {"command": "cat config", "cwd": str(work)}, "/root/.ssh", work)
+    unheard = from_hook("t1", "Bash", {"command": "cat config", "cwd": str(work)}, "/home/alice/.ssh", work)
     assert isinstance(Gate(confined="commands").judge(unheard), Ask)
 
 
