@@ -220,9 +220,8 @@ async function drawAnew(wait = 1_000) {
   let fresh;
   try {
     const here = only || timeline.dataset.topic ? location.pathname + location.search : location.pathname;
-    const reply = await fetch(here, { credentials: "same-origin" });
-    fresh = new DOMParser().parseFromString(await reply.text(), "text/html").getElementById("timeline");
-    if (!reply.ok || !fresh) throw new Error(`${reply.status}`);
+    const html = await (await fetched(here)).text();
+    fresh = new DOMParser().parseFromString(html, "text/html").getElementById("timeline");
   } catch {
     setTimeout(drawAnew, wait, Math.min(2 * wait, 15_000));
     return;
